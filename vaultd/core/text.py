@@ -1,0 +1,60 @@
+"""Plain text work: strip wikilinks, estimate tokens, cut at a sentence end, count scripts."""
+
+from __future__ import annotations
+
+import math
+import re
+
+_WIKILINK = re.compile(r"!?\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]")
+_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff]")
+_LATIN_WORD = re.compile(r"[A-Za-z0-9À-ɏЀ-ӿ]+")
+_SENTENCE_END = re.compile(r"[。！？!?…]+[”’」』\"')]*|\.(?=\s|$)|\n+")
+
+TOKENS_PER_CJK_CHARACTER = 1.5  # INTERNALS §3.8
+TOKENS_PER_WORD = 1.3  # INTERNALS §3.8
+
+
+def strip_wikilinks(text: str) -> str:
+    """`[[target|shown]]` becomes `shown`, `[[target]]` becomes `target`."""
+    return _WIKILINK.sub(lambda m: m[2] or m[1], text)
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimate of a language model's tokens: 1.5 a CJK character, 1.3 a word of letters or digits."""
+    cjk = len(_HAN.findall(text))
+    words = len(_LATIN_WORD.findall(text))
+    return math.ceil(cjk * TOKENS_PER_CJK_CHARACTER + words * TOKENS_PER_WORD)
+
+
+def cut_at_sentence(text: str, max_tokens: int) -> str:
+    """The longest run of whole sentences within `max_tokens`; a first sentence that is longer is cut inside."""
+    if estimate_tokens(text) <= max_tokens:
+        return text
+    end = 0
+    for match in _SENTENCE_END.finditer(text):
+        if estimate_tokens(text[: match.end()]) > max_tokens:
+            break
+        end = match.end()
+    if end:
+        return text[:end].rstrip()
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if estimate_tokens(text[:middle]) <= max_tokens:
+            low = middle
+        else:
+            high = middle - 1
+    return text[:low].rstrip()
+
+
+def share_of_cjk(text: str) -> float:
+    """CJK characters as a share of CJK characters and latin words, 0…1; 0 for neither."""
+    cjk = len(_HAN.findall(text))
+    words = len(_LATIN_WORD.findall(text))
+    return cjk / (cjk + words) if cjk + words else 0.0
+
+
+def clean_text(text: str) -> str:
+    """Text that can be stored: lone surrogates replaced, NUL removed, newlines as `\\n`."""
+    whole = text.encode("utf-8", "replace").decode("utf-8")
+    return whole.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
