@@ -1,0 +1,408 @@
+"""All settings as frozen values, section by section, each field with its default and its rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from vaultd.settings.rules import Shape, rule
+
+DEFAULT_CHAT_URL: Final = "https://api.deepseek.com/v1"
+
+
+Language: TypeAlias = Literal["zh", "en"]
+LogLevel: TypeAlias = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
+Transport: TypeAlias = Literal["streamable-http", "stdio", "sse"]
+DeleteMode: TypeAlias = Literal["trash", "permanent"]
+WatchMode: TypeAlias = Literal["auto", "events", "polling"]
+EmbeddingProvider: TypeAlias = Literal["local", "openai", "none"]
+TopicMode: TypeAlias = Literal["best", "fuzzy"]
+MergeMode: TypeAlias = Literal["rewrite", "append"]
+RecencyMode: TypeAlias = Literal["step", "smooth"]
+
+
+@dataclass(frozen=True, slots=True)
+class VaultSettings:
+    """The folder of Markdown notes that Obsidian opens."""
+
+    path: Path | None = field(
+        default=None, metadata=rule("the vault's folder", shape=Shape.FOLDER, env=("VAULTD_VAULT", "OMBRE_BUCKETS_DIR"))
+    )
+    exclude: tuple[str, ...] = field(
+        default=(), metadata=rule("paths to leave out, as patterns: Private/**, *.draft.md")
+    )
+    delete: DeleteMode = field(
+        default="trash",
+        metadata=rule("where deleted memories go: the vault's .trash folder, or nowhere", hot=True),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySettings:
+    """Where memories live in the vault."""
+
+    root: str = field(
+        default="", metadata=rule("subfolder of the vault that holds the memory folders; empty: the vault's root")
+    )
+    search_own_notes: bool = field(
+        default=True, metadata=rule("recall also finds your own notes, under their own heading", hot=True)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """The port that serves MCP, the REST API and the dashboard."""
+
+    host: str = field(
+        default="127.0.0.1", metadata=rule("address to listen on; 0.0.0.0 for all interfaces", env=("VAULTD_HOST",))
+    )
+    port: int = field(
+        default=8000, metadata=rule("port to listen on; 0 takes a free one", low=0, high=65535, env=("VAULTD_PORT",))
+    )
+    public_url: str = field(
+        default="", metadata=rule("address seen from outside; switches OAuth on for remote connectors", shape=Shape.URL)
+    )
+    allowed_hosts: tuple[str, ...] = field(
+        default=(), metadata=rule("more host names that browsers and clients may use to reach the server")
+    )
+    token: str = field(
+        default="",
+        repr=False,
+        metadata=rule("token for clients; made and kept when not given", secret=True, env=("VAULTD_TOKEN",)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSettings:
+    """The derived index; deleting it loses nothing but time."""
+
+    uri: str = field(
+        default="",
+        metadata=rule("s3://… or db://… for an index that is shared; empty: the state folder of this machine"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class WatchSettings:
+    """How changes in the vault are noticed."""
+
+    mode: WatchMode = field(
+        default="auto", metadata=rule("file events, or polling for network drives; auto decides by the drive")
+    )
+    reconcile_minutes: float = field(
+        default=10.0, metadata=rule("compare vault and index in full this often", low=0.1, high=1440.0)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingSettings:
+    """What finds memories by meaning. Its address and key are never taken from the chat model's."""
+
+    provider: EmbeddingProvider = field(
+        default="local",
+        metadata=rule(
+            "local: the built-in model, nothing leaves the machine; openai: any compatible endpoint; none: words only"
+        ),
+    )
+    model: str = field(
+        default="", metadata=rule("the endpoint's model, e.g. gemini-embedding-001; not used by the built-in model")
+    )
+    base_url: str = field(
+        default="", metadata=rule("the endpoint's address", shape=Shape.URL, env=("VAULTD_EMBEDDING_BASE_URL",))
+    )
+    api_key: str = field(
+        default="", repr=False, metadata=rule("the endpoint's key", secret=True, env=("VAULTD_EMBEDDING_API_KEY",))
+    )
+    dimensions: int = field(
+        default=0,
+        metadata=rule("length of the vectors to ask the endpoint for; 0: what the model gives", low=0, high=8192),
+    )
+    timeout_s: float = field(default=30.0, metadata=rule("seconds to wait for an answer", low=1.0, high=600.0))
+
+
+@dataclass(frozen=True, slots=True)
+class ChatModelSettings:
+    """The chat model that annotates, merges, splits and condenses: any OpenAI-compatible endpoint."""
+
+    model: str = field(
+        default="deepseek-chat",
+        metadata=rule("model name; `vaultd config models` lists what the endpoint offers", hot=True),
+    )
+    base_url: str = field(
+        default=DEFAULT_CHAT_URL,
+        metadata=rule(
+            "the endpoint's address; http://localhost:11434/v1 for Ollama",
+            shape=Shape.URL,
+            hot=True,
+            env=("VAULTD_BASE_URL", "OMBRE_BASE_URL"),
+        ),
+    )
+    api_key: str = field(
+        default="",
+        repr=False,
+        metadata=rule("the endpoint's key", secret=True, hot=True, env=("VAULTD_API_KEY", "OMBRE_API_KEY")),
+    )
+    max_tokens: int = field(default=1024, metadata=rule("longest answer, in tokens", low=64, high=65536, hot=True))
+    temperature: float = field(default=0.1, metadata=rule("0: always the likeliest words", low=0.0, high=2.0, hot=True))
+    timeout_s: float = field(
+        default=60.0, metadata=rule("seconds to wait for an answer", low=1.0, high=600.0, hot=True)
+    )
+    daily_request_cap: int = field(
+        default=2000,
+        metadata=rule(
+            "most requests a day to remote models, embeddings included; 0: no cap", low=0, high=10_000_000, hot=True
+        ),
+    )
+
+    @property
+    def configured(self) -> bool:
+        """True where somebody chose a chat model: a key, or an endpoint that may do without one."""
+        return bool(self.api_key) or self.base_url != DEFAULT_CHAT_URL
+
+
+@dataclass(frozen=True, slots=True)
+class MatchingSettings:
+    """When a memory counts as found."""
+
+    topic: TopicMode = field(
+        default="best",
+        metadata=rule("best: words, meaning or fuzzy names, whichever fits best; fuzzy: fuzzy names alone", hot=True),
+    )
+    fuzzy_threshold: float = field(
+        default=50.0, metadata=rule("match score that a memory needs to be found", low=0.0, high=100.0, hot=True)
+    )
+    max_results: int = field(
+        default=5, metadata=rule("matches returned where the caller names no limit", low=1, high=50, hot=True)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringWeights:
+    """The parts of the match score."""
+
+    topic_relevance: float = field(default=4.0, metadata=rule("weight of the topic", low=0.0, high=100.0, hot=True))
+    emotion_resonance: float = field(default=2.0, metadata=rule("weight of the mood", low=0.0, high=100.0, hot=True))
+    time_proximity: float = field(
+        default=1.5, metadata=rule("weight of the time since the last use", low=0.0, high=100.0, hot=True)
+    )
+    importance: float = field(default=1.0, metadata=rule("weight of the importance", low=0.0, high=100.0, hot=True))
+    name_weight: float = field(
+        default=3.0, metadata=rule("within fuzzy matching: weight of the name", low=0.0, high=100.0, hot=True)
+    )
+    domain_weight: float = field(
+        default=2.5, metadata=rule("within fuzzy matching: weight of the domain", low=0.0, high=100.0, hot=True)
+    )
+    tags_weight: float = field(
+        default=2.0, metadata=rule("within fuzzy matching: weight of the tags", low=0.0, high=100.0, hot=True)
+    )
+    content_weight: float = field(
+        default=1.0, metadata=rule("within fuzzy matching: weight of the text", low=0.0, high=100.0, hot=True)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EmotionWeights:
+    """How feeling keeps a memory alive."""
+
+    base: float = field(default=1.0, metadata=rule("weight of a calm memory", low=0.0, high=10.0, hot=True))
+    arousal_boost: float = field(
+        default=0.8, metadata=rule("what full arousal adds to it", low=0.0, high=10.0, hot=True)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DecaySettings:
+    """How memories fade."""
+
+    rate_per_day: float = field(
+        default=0.05,
+        metadata=rule(
+            "share of its score that a memory loses a day, as λ in e^(-λ·days)",
+            low=0.0,
+            high=10.0,
+            hot=True,
+            name="lambda",
+        ),
+    )
+    threshold: float = field(
+        default=0.3, metadata=rule("below this score a memory is archived", low=0.0, high=1000.0, hot=True)
+    )
+    check_interval_hours: float = field(
+        default=24.0, metadata=rule("hours from one round of forgetting to the next", low=0.1, high=8760.0, hot=True)
+    )
+    protect_importance_floor: int = field(
+        default=0,
+        metadata=rule("memories of this importance or more are never archived; 0: off", low=0, high=10, hot=True),
+    )
+    emotion_weights: EmotionWeights = EmotionWeights()
+
+
+@dataclass(frozen=True, slots=True)
+class MergeSettings:
+    """How a new text joins a memory that says the same."""
+
+    threshold: float = field(
+        default=75.0, metadata=rule("match score above which two texts are one memory", low=0.0, high=100.0, hot=True)
+    )
+    mode: MergeMode = field(
+        default="rewrite",
+        metadata=rule("rewrite: the chat model writes one text of both; append: the new text below the old", hot=True),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class JournalSettings:
+    """When recall counts are written into the notes."""
+
+    project_every_s: float | None = field(
+        default=None,
+        metadata=rule(
+            "least time between two such writes to a note: 30min, 24h, 0 = at each recall; auto: 24h with git, else 10min",
+            shape=Shape.DURATION,
+            low=0.0,
+            high=366 * 86400.0,
+            hot=True,
+            name="project_every",
+        ),
+    )
+    quiet_s: float = field(
+        default=120.0, metadata=rule("seconds a note must have been left alone before", low=0.0, high=86400.0, hot=True)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CardSettings:
+    """Memory cards and their way into a conversation."""
+
+    history: int = field(default=2, metadata=rule("older versions kept of each card", low=0, high=100, hot=True))
+    max_injected: int = field(
+        default=3, metadata=rule("most cards put into a conversation at each turn; 0: none", low=0, high=10, hot=True)
+    )
+    threshold: float = field(default=0.5, metadata=rule("final score that a card needs", low=0.0, high=1.0, hot=True))
+    relevance_floor: float = field(
+        default=0.2, metadata=rule("relevance that a card needs besides; 0: none", low=0.0, high=1.0, hot=True)
+    )
+    recency: RecencyMode = field(
+        default="step",
+        metadata=rule("step: full for 30 days, then falling; smooth: the same without the drop at day 30", hot=True),
+    )
+    used_similarity: float = field(
+        default=0.35,
+        metadata=rule("similarity of reply and card from which the card counts as used", low=0.0, high=1.0, hot=True),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class GatewaySettings:
+    """The OpenAI-compatible gateway that gives any chat client these memories."""
+
+    upstream: str = field(
+        default="",
+        metadata=rule(
+            "address of the endpoint that chats are passed on to; empty: the chat model's", shape=Shape.URL, hot=True
+        ),
+    )
+    api_key: str = field(
+        default="",
+        repr=False,
+        metadata=rule(
+            "the upstream's key where it has its own address", secret=True, hot=True, env=("VAULTD_GATEWAY_API_KEY",)
+        ),
+    )
+    model: str = field(
+        default="", metadata=rule("model for requests that name none; empty: the chat model's", hot=True)
+    )
+    save_conversations: bool = field(
+        default=True, metadata=rule("keep conversations as notes in conversations/", hot=True)
+    )
+    max_injected_tokens: int = field(
+        default=1500, metadata=rule("most tokens put into a conversation at each turn", low=0, high=20000, hot=True)
+    )
+    timeout_s: float = field(
+        default=600.0, metadata=rule("seconds to wait for the upstream's next words", low=1.0, high=3600.0, hot=True)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class WikilinkSettings:
+    """Links between memories, set in the text of new ones."""
+
+    enabled: bool = field(default=True, metadata=rule("set [[links]] in new memories", hot=True))
+    use_tags: bool = field(default=False, metadata=rule("tags become links", hot=True))
+    use_domain: bool = field(default=True, metadata=rule("domains become links", hot=True))
+    use_auto_keywords: bool = field(default=True, metadata=rule("words that stand out become links", hot=True))
+    auto_top_k: int = field(default=8, metadata=rule("most words that become links", low=0, high=100, hot=True))
+    min_keyword_len: int = field(
+        default=2, metadata=rule("shortest word that becomes a link, in characters", low=1, high=50, hot=True)
+    )
+    exclude_keywords: tuple[str, ...] = field(default=(), metadata=rule("words that never become links", hot=True))
+
+
+@dataclass(frozen=True, slots=True)
+class SurfaceSettings:
+    """What comes to mind without a question."""
+
+    seed: int | None = field(
+        default=None,
+        metadata=rule(
+            "fixes the shuffle of what surfaces, for tests and demonstrations; empty: by chance",
+            shape=Shape.WHOLE,
+            hot=True,
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class HookSettings:
+    """What `vaultd hook` does at the start of a session."""
+
+    url: str = field(
+        default="",
+        metadata=rule(
+            "daemon to ask; empty: the one of this vault", shape=Shape.URL, env=("VAULTD_HOOK_URL", "OMBRE_HOOK_URL")
+        ),
+    )
+    skip: bool = field(default=False, metadata=rule("do nothing", env=("VAULTD_HOOK_SKIP", "OMBRE_HOOK_SKIP")))
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that can be set."""
+
+    language: Language = field(default="zh", metadata=rule("language of the tools' answers", hot=True))
+    timezone: str = field(
+        default="", metadata=rule("zone for dates in ids and answers, e.g. Asia/Shanghai; empty: this machine's")
+    )
+    log_level: LogLevel = field(default="INFO", metadata=rule("how much is logged", hot=True))
+    transport: Transport = field(
+        default="streamable-http",
+        metadata=rule("how `vaultd serve` speaks MCP", env=("VAULTD_TRANSPORT", "OMBRE_TRANSPORT")),
+    )
+    strict_llm: bool = field(
+        default=False,
+        metadata=rule("a memory that could not be condensed shows an error instead of its own text", hot=True),
+    )
+    state_dir: Path | None = field(
+        default=None,
+        metadata=rule(
+            "folder for index, logs and token; empty: the platform's", shape=Shape.FOLDER, env=("VAULTD_STATE_DIR",)
+        ),
+    )
+    vault: VaultSettings = VaultSettings()
+    memory: MemorySettings = MemorySettings()
+    server: ServerSettings = ServerSettings()
+    index: IndexSettings = IndexSettings()
+    watch: WatchSettings = WatchSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    llm: ChatModelSettings = ChatModelSettings()
+    matching: MatchingSettings = MatchingSettings()
+    scoring_weights: ScoringWeights = ScoringWeights()
+    decay: DecaySettings = DecaySettings()
+    merge: MergeSettings = MergeSettings()
+    journal: JournalSettings = JournalSettings()
+    cards: CardSettings = CardSettings()
+    gateway: GatewaySettings = GatewaySettings()
+    wikilink: WikilinkSettings = WikilinkSettings()
+    surface: SurfaceSettings = SurfaceSettings()
+    hook: HookSettings = HookSettings()
