@@ -1,0 +1,114 @@
+"""Fit of a bucket to a query, 0…100: topic, emotion, time, importance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from vaultd.core.emotion import Emotion
+from vaultd.core.query import Evidence, Mood
+from vaultd.scoring.constants import (
+    MATCH_RATE_PER_DAY,
+    MATCH_SCALE,
+    NEUTRAL_EMOTION,
+    RESOLVED_RANK_FACTOR,
+    TINT_FACTOR,
+    TOP_IMPORTANCE,
+    MatchWeights,
+    TopicMode,
+)
+from vaultd.scoring.decay import Codes, Flags, Floats, days_since
+
+EVIDENCE_CODES: Final[tuple[Evidence, ...]] = (Evidence.NONE, Evidence.FUZZY, Evidence.WORDS, Evidence.MEANING)
+"""What a code in `Topic.evidence` stands for: its place in this tuple."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Topic:
+    """Topic part of each row, 0…1, and which evidence won (codes of EVIDENCE_CODES)."""
+
+    value: Floats
+    evidence: Codes
+
+
+def topic_of(
+    fuzzy: Floats, words: Floats | None = None, meaning: Floats | None = None, *, mode: TopicMode = "best"
+) -> Topic:
+    """The best of three kinds of evidence, each 0…1; NaN or a missing column is no evidence and never counts against a row.
+
+    Of equal ones the first of fuzzy, words, meaning wins. In mode `fuzzy` the other two are not looked at.
+    """
+    columns = [np.zeros_like(fuzzy), fuzzy]
+    if mode == "best":
+        columns += [_nothing(fuzzy) if column is None else column for column in (words, meaning)]
+    stacked = np.clip(np.nan_to_num(np.vstack(columns), nan=0.0), 0.0, 1.0)
+    winner = np.argmax(stacked, axis=0)
+    return Topic(stacked[winner, np.arange(stacked.shape[1])], winner.astype(np.uint8))
+
+
+def _nothing(like: Floats) -> Floats:
+    return np.zeros_like(like)
+
+
+def emotion_parts(valence: Floats, arousal: Floats, mood: Mood | Emotion | None) -> Floats:
+    """1 − √((Δvalence² + Δarousal²)/2), 0…1; an axis the mood does not give is left out of the mean; 0.5 without a mood."""
+    if mood is None:
+        return np.full(len(valence), NEUTRAL_EMOTION)
+    gaps = [column - asked for column, asked in ((valence, mood.valence), (arousal, mood.arousal)) if asked is not None]
+    if not gaps:
+        return np.full(len(valence), NEUTRAL_EMOTION)
+    squares: Floats = np.mean([gap * gap for gap in gaps], axis=0)
+    return 1.0 - np.sqrt(squares)
+
+
+def time_parts(last_active: Floats, now: float) -> Floats:
+    """e^(−0.02·days since last active), 0…1."""
+    parts: Floats = np.exp(-MATCH_RATE_PER_DAY * days_since(last_active, now))
+    return parts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MatchColumns:
+    """Match scores 0…100 and what each part adds to them: the four parts sum up to `total`."""
+
+    total: Floats
+    topic: Floats
+    emotion: Floats
+    time: Floats
+    importance: Floats
+
+
+def match_scores(
+    topic: Floats,
+    valence: Floats,
+    arousal: Floats,
+    last_active: Floats,
+    importance: Floats,
+    *,
+    mood: Mood | Emotion | None,
+    now: float,
+    weights: MatchWeights,
+) -> MatchColumns:
+    """Match score of each row at `now` (epoch seconds): 100 · (4·topic + 2·emotion + 1.5·time + importance/10) / 8.5."""
+    scale = MATCH_SCALE / weights.total
+    parts = (
+        topic * (weights.topic * scale),
+        emotion_parts(valence, arousal, mood) * (weights.emotion * scale),
+        time_parts(last_active, now) * (weights.time * scale),
+        importance * (weights.importance * scale / TOP_IMPORTANCE),
+    )
+    return MatchColumns(parts[0] + parts[1] + parts[2] + parts[3], *parts)
+
+
+def rank_scores(total: Floats, resolved: Flags) -> Floats:
+    """What hits are ordered by: a resolved bucket sinks to 0.3 of its score, after the threshold let it in."""
+    return np.where(resolved, total * RESOLVED_RANK_FACTOR, total)
+
+
+def tint(valence: float, mood: Mood | Emotion | None) -> float:
+    """The valence to show, 0…1: shifted by (mood − 0.5)·0.2, so at most 0.1. The stored one never changes."""
+    if mood is None or mood.valence is None:
+        return valence
+    return min(max(valence + (mood.valence - 0.5) * TINT_FACTOR, 0.0), 1.0)
