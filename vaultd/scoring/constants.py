@@ -12,6 +12,9 @@ from typing import Final, Literal
 SECONDS_PER_HOUR: Final = 3_600.0  # s
 SECONDS_PER_DAY: Final = 86_400.0  # s
 HOURS_PER_DAY: Final = 24.0  # h
+SCORE_GRAIN: Final = (
+    1e-9  # relative to a scale of 1: what rounding may take from a score that just reaches a threshold; ours
+)
 
 # How alive a bucket is
 DECAY_RATE_PER_DAY: Final = 0.05  # 1/day; INTERNALS §4 decay.lambda

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,8 @@ from vaultd.scoring.constants import (
 )
 
 Floats = NDArray[np.float64]
+Reals = NDArray[np.floating[Any]]
+"""A column as it is kept, of whatever precision; what comes of it is computed in double precision."""
 Codes = NDArray[np.uint8]
 Flags = NDArray[np.bool_]
 Indices = NDArray[np.intp]
@@ -52,10 +54,10 @@ class DecayColumns:
     """
 
     kind: Codes
-    importance: Floats
-    activation_count: Floats
-    last_active: Floats
-    arousal: Floats
+    importance: Reals
+    activation_count: Reals
+    last_active: Reals
+    arousal: Reals
     resolved: Flags
     digested: Flags
     pinned: Flags
@@ -96,9 +98,10 @@ class DecayColumns:
         return fading
 
 
-def days_since(moments: Floats, now: float) -> Floats:
+def days_since(moments: Reals, now: float) -> Floats:
     """Days from epoch-second moments to `now`; 0 for moments in the future."""
-    return np.maximum((now - moments) / SECONDS_PER_DAY, 0.0)
+    days: Floats = np.maximum((now - moments.astype(np.float64, copy=False)) / SECONDS_PER_DAY, 0.0)
+    return days
 
 
 def decay_scores(columns: DecayColumns, now: float, weights: DecayWeights) -> Floats:
@@ -111,9 +114,8 @@ def decay_scores(columns: DecayColumns, now: float, weights: DecayWeights) -> Fl
     freshness = 1.0 + np.exp(days * (-HOURS_PER_DAY / FRESHNESS_TIME_CONSTANT_HOURS))
     emotion = weights.emotion_base + columns.arousal * weights.arousal_boost
     share_of_time = np.where(days <= SHORT_TERM_DAYS, LEADING_SHARE, 1.0 - LEADING_SHARE)
-    scores: Floats = (
-        columns.importance * np.maximum(columns.activation_count, LEAST_ACTIVATION) ** CONSOLIDATION_EXPONENT
-    )
+    counted = np.maximum(columns.activation_count, LEAST_ACTIVATION, dtype=np.float64)
+    scores: Floats = columns.importance * counted**CONSOLIDATION_EXPONENT
     scores *= np.exp(days * -weights.rate_per_day)
     scores *= share_of_time * freshness + (1.0 - share_of_time) * emotion
     sunk = np.where(columns.digested, DIGESTED_FACTOR, RESOLVED_FACTOR)
@@ -230,7 +232,7 @@ def forecast(
     return Forecast(archive_day, resolve_day, held & np.isfinite(archive_day))
 
 
-def ripple_targets(created: Floats, eligible: Flags, source: int, rules: RippleRules) -> Indices:
+def ripple_targets(created: Reals, eligible: Flags, source: int, rules: RippleRules) -> Indices:
     """Rows that a recall of row `source` stirs: eligible, nearest in `created` (epoch seconds), within the window.
 
     Nearest first; of two at the same distance the one that stands first. The source never stirs itself.

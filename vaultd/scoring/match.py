@@ -14,12 +14,13 @@ from vaultd.scoring.constants import (
     MATCH_SCALE,
     NEUTRAL_EMOTION,
     RESOLVED_RANK_FACTOR,
+    SCORE_GRAIN,
     TINT_FACTOR,
     TOP_IMPORTANCE,
     MatchWeights,
     TopicMode,
 )
-from vaultd.scoring.decay import Codes, Flags, Floats, days_since
+from vaultd.scoring.decay import Codes, Flags, Floats, Reals, days_since
 
 EVIDENCE_CODES: Final[tuple[Evidence, ...]] = (Evidence.NONE, Evidence.FUZZY, Evidence.WORDS, Evidence.MEANING)
 """What a code in `Topic.evidence` stands for: its place in this tuple."""
@@ -52,18 +53,18 @@ def _nothing(like: Floats) -> Floats:
     return np.zeros_like(like)
 
 
-def emotion_parts(valence: Floats, arousal: Floats, mood: Mood | Emotion | None) -> Floats:
+def emotion_parts(valence: Reals, arousal: Reals, mood: Mood | Emotion | None) -> Floats:
     """1 − √((Δvalence² + Δarousal²)/2), 0…1; an axis the mood does not give is left out of the mean; 0.5 without a mood."""
     if mood is None:
         return np.full(len(valence), NEUTRAL_EMOTION)
     gaps = [column - asked for column, asked in ((valence, mood.valence), (arousal, mood.arousal)) if asked is not None]
     if not gaps:
         return np.full(len(valence), NEUTRAL_EMOTION)
-    squares: Floats = np.mean([gap * gap for gap in gaps], axis=0)
+    squares: Floats = np.mean([gap * gap for gap in gaps], axis=0, dtype=np.float64)
     return 1.0 - np.sqrt(squares)
 
 
-def time_parts(last_active: Floats, now: float) -> Floats:
+def time_parts(last_active: Reals, now: float) -> Floats:
     """e^(−0.02·days since last active), 0…1."""
     parts: Floats = np.exp(-MATCH_RATE_PER_DAY * days_since(last_active, now))
     return parts
@@ -82,10 +83,10 @@ class MatchColumns:
 
 def match_scores(
     topic: Floats,
-    valence: Floats,
-    arousal: Floats,
-    last_active: Floats,
-    importance: Floats,
+    valence: Reals,
+    arousal: Reals,
+    last_active: Reals,
+    importance: Reals,
     *,
     mood: Mood | Emotion | None,
     now: float,
@@ -97,9 +98,15 @@ def match_scores(
         topic * (weights.topic * scale),
         emotion_parts(valence, arousal, mood) * (weights.emotion * scale),
         time_parts(last_active, now) * (weights.time * scale),
-        importance * (weights.importance * scale / TOP_IMPORTANCE),
+        importance.astype(np.float64, copy=False) * (weights.importance * scale / TOP_IMPORTANCE),
     )
     return MatchColumns(parts[0] + parts[1] + parts[2] + parts[3], *parts)
+
+
+def kept(total: Floats, weights: MatchWeights) -> Flags:
+    """Which rows reach the threshold; a resolved bucket does so by its full score."""
+    reached: Flags = total >= weights.threshold - SCORE_GRAIN * MATCH_SCALE
+    return reached
 
 
 def rank_scores(total: Floats, resolved: Flags) -> Floats:
