@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, timedelta, tzinfo
 from enum import StrEnum
 
 from vaultd.core.bucket import Bucket, Role
@@ -148,7 +148,7 @@ class Query:
             token_budget=_clamped_whole(max_tokens, 1, TOKEN_BUDGET_LIMIT, default=TOKEN_BUDGET_DEFAULT),
             mood=_mood(valence, arousal),
             domains=domains,
-            tags=tuple(tag.lstrip("#") for tag in split_list("tags", tags) if tag.lstrip("#")),
+            tags=split_list("tags", [tag.lstrip("#") for tag in split_list("tags", tags)]),
             date_from=start,
             date_to=end,
             importance_min=least,
@@ -218,19 +218,34 @@ def _edge(name: str, text: str, zone: tzinfo, *, end: bool) -> datetime | None:
     text = text.strip()
     if not text:
         return None
+    try:
+        first, month, day = _date_of(text)
+    except ValueError:
+        return _moment(name, text, zone)
+    edge = _after(first, month, day) if end else first
+    return datetime(edge.year, edge.month, edge.day, tzinfo=zone)
+
+
+def _date_of(text: str) -> tuple[date, int | None, int | None]:
+    """First day, month and day of a date, a month or a year. Raises ValueError for anything else."""
     match = _PARTIAL_DATE.fullmatch(text)
     if match is None:
-        moment = parse_moment(text, zone)
-        if moment is None:
-            raise _no_date(name, text)
-        return moment
-    year, month, day = (None if part is None else int(part) for part in match.groups())
-    try:
-        first = date(year or 0, month or 1, day or 1)
-        edge = _after(first, month, day) if end else first
-    except (ValueError, OverflowError):
-        raise _no_date(name, text) from None
-    return datetime(edge.year, edge.month, edge.day, tzinfo=zone)
+        first = date.fromisoformat(text)
+        month: int | None = first.month
+        day: int | None = first.day
+    else:
+        month, day = (None if part is None else int(part) for part in match.groups()[1:])
+        first = date(int(match[1]), month or 1, day or 1)
+    if not MINYEAR < first.year < MAXYEAR:
+        raise ValueError(text)  # no room for the day before or after it in another zone
+    return first, month, day
+
+
+def _moment(name: str, text: str, zone: tzinfo) -> datetime:
+    moment = parse_moment(text, zone)
+    if moment is None:
+        raise BadInput(f"{name}: {text[:40]!r} is no date; write it as 2026-05-17, 2026-05 or 2026")
+    return moment
 
 
 def _after(first: date, month: int | None, day: int | None) -> date:
@@ -240,10 +255,6 @@ def _after(first: date, month: int | None, day: int | None) -> date:
     if month is not None and month < 12:
         return date(first.year, month + 1, 1)
     return date(first.year + 1, 1, 1)
-
-
-def _no_date(name: str, text: str) -> BadInput:
-    return BadInput(f"{name}: {text[:40]!r} is no date; write it as 2026-05-17, 2026-05 or 2026")
 
 
 @dataclass(frozen=True, slots=True)
