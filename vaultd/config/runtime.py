@@ -1,0 +1,113 @@
+"""Who serves a vault on this machine: the runtime file that a daemon leaves for the other commands, and the token."""
+
+from __future__ import annotations
+
+import dataclasses
+import http.client
+import json
+import os
+import secrets
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from vaultd.config.files import read_text, write_text
+from vaultd.config.paths import runtime_file, state_folder, token_file
+
+HEALTH_TIMEOUT_S: Final = 2.0
+TOKEN_BYTES: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """A running daemon. `url` has no slash at its end; `started` is ISO 8601 with offset."""
+
+    pid: int
+    url: str
+    port: int
+    token: str
+    vault: str
+    started: str
+
+
+def write_runtime(folder: Path, runtime: Runtime) -> None:
+    """Tell the other commands who serves the vault of this state folder. Raises SettingsError."""
+    text = json.dumps(dataclasses.asdict(runtime), ensure_ascii=False, indent=1)
+    write_text(runtime_file(folder), text + "\n", private=True)
+
+
+def read_runtime(folder: Path) -> Runtime | None:
+    """What the last daemon left; None where there is nothing usable. It may have ended without tidying up."""
+    text = read_text(runtime_file(folder))
+    try:
+        found = json.loads(text or "")
+        return Runtime(
+            pid=int(found["pid"]),
+            url=str(found["url"]),
+            port=int(found["port"]),
+            token=str(found["token"]),
+            vault=str(found["vault"]),
+            started=str(found["started"]),
+        )
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def remove_runtime(folder: Path, pid: int) -> None:
+    """Take the runtime file away, if it is still the one of this process."""
+    left = read_runtime(folder)
+    if left is not None and left.pid == pid:
+        runtime_file(folder).unlink(missing_ok=True)
+
+
+def find_daemon(vault: Path, state_dir: Path | None = None) -> Runtime | None:
+    """The daemon that serves this vault: its process lives and its /health answers. None where none does."""
+    left = read_runtime(state_folder(vault, state_dir))
+    if left is None or not is_alive(left.pid) or not _answers(left.url):
+        return None
+    return left
+
+
+def is_alive(pid: int) -> bool:
+    """True where a process with this number runs, or where that cannot be told."""
+    if pid <= 0:
+        return False
+    if sys.platform == "win32":  # os.kill(pid, 0) ends the process there; whether it answers is asked anyway
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
+
+
+def keep_token(folder: Path) -> str:
+    """The token of this vault's state folder, made at the first call. Raises SettingsError."""
+    kept = (read_text(token_file(folder)) or "").strip()
+    if kept:
+        return kept
+    return make_token(folder)
+
+
+def make_token(folder: Path) -> str:
+    """A new token in the place of the old one; a running daemon goes on with the old until it is started again."""
+    made = secrets.token_urlsafe(TOKEN_BYTES)
+    write_text(token_file(folder), made + "\n", private=True)
+    return made
+
+
+def _answers(url: str) -> bool:
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=HEALTH_TIMEOUT_S)
+    try:
+        connection.request("GET", "/health")
+        answer = connection.getresponse()
+        return answer.status == http.client.OK and json.loads(answer.read(65536)).get("status") == "ok"
+    except (OSError, http.client.HTTPException, ValueError, AttributeError):
+        return False
+    finally:
+        connection.close()
