@@ -235,3 +235,9 @@ def parse_moment(text: str, zone: tzinfo = UTC) -> datetime | None:
 def moment_text(moment: datetime) -> str:
     """How a moment is written into a note: ISO 8601 with offset, whole seconds."""
     return (moment - timedelta(microseconds=moment.microsecond)).isoformat()
+
+
+BUCKET_REQUIRED: tuple[str, ...] = (ID, NAME, TYPE, DOMAIN, IMPORTANCE, CREATED, LAST_ACTIVE)
+"""What adoption adds to a new note of a person where it is missing."""
+
+CARD_REQUIRED: tuple[str, ...] = (ID, TOPIC, TYPE, IMPORTANCE, CREATED_AT, UPDATED_AT)

@@ -19,10 +19,14 @@ def strip_wikilinks(text: str) -> str:
     return _WIKILINK.sub(lambda m: m[2] or m[1], text)
 
 
+def count_scripts(text: str) -> tuple[int, int]:
+    """How many CJK characters and how many words of letters or digits a text has."""
+    return len(_HAN.findall(text)), len(_LATIN_WORD.findall(text))
+
+
 def estimate_tokens(text: str) -> int:
     """Estimate of a language model's tokens: 1.5 a CJK character, 1.3 a word of letters or digits."""
-    cjk = len(_HAN.findall(text))
-    words = len(_LATIN_WORD.findall(text))
+    cjk, words = count_scripts(text)
     return math.ceil(cjk * TOKENS_PER_CJK_CHARACTER + words * TOKENS_PER_WORD)
 
 
@@ -49,8 +53,7 @@ def cut_at_sentence(text: str, max_tokens: int) -> str:
 
 def share_of_cjk(text: str) -> float:
     """CJK characters as a share of CJK characters and latin words, 0…1; 0 for neither."""
-    cjk = len(_HAN.findall(text))
-    words = len(_LATIN_WORD.findall(text))
+    cjk, words = count_scripts(text)
     return cjk / (cjk + words) if cjk + words else 0.0
 
 

@@ -1,0 +1,348 @@
+"""The index in memory, kept equal to the tables: rows, columns to score over, words and vectors.
+
+Every note has a *slot*, a number that stays its own while it is in the index; columns and scores are arrays over
+slots. One thread changes the mirror (the indexer); readers hold `lock` while they compute.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vaultd.core.bucket import Role
+from vaultd.core.note import NotePath, path_key
+from vaultd.index.postings import Postings, WordScores
+from vaultd.index.rows import Row
+from vaultd.index.tokens import counted_words
+from vaultd.index.vectors import Centre, PassageRef, Vectors, as_they_are
+from vaultd.scoring.decay import KIND_CODES, DecayColumns
+
+ROLES: tuple[Role, ...] = tuple(Role)
+ROLE_CODES = {role: code for code, role in enumerate(ROLES)}
+NO_KIND = 255
+NO_NOTE = 255  # role code of an empty slot
+
+_COLUMNS: tuple[tuple[str, type], ...] = (
+    ("role", np.uint8),
+    ("kind", np.uint8),
+    ("importance", np.float32),
+    ("activation_count", np.float64),
+    ("valence", np.float32),
+    ("arousal", np.float32),
+    ("resolved", np.bool_),
+    ("digested", np.bool_),
+    ("pinned", np.bool_),
+    ("protected", np.bool_),
+    ("created", np.float64),
+    ("last_active", np.float64),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a body gives the index: its words with counts, its length in words, its passages."""
+
+    words: Mapping[str, int]
+    length: int
+    passages: tuple[PassageRef, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What the journals say of a note: recalls summed over machines, last use in epoch seconds (None: never)."""
+
+    count: float
+    last: float | None
+
+
+class Columns:
+    """Arrays over slots; `role` is NO_NOTE where a slot is empty."""
+
+    role: npt.NDArray[np.uint8]
+    kind: npt.NDArray[np.uint8]
+    importance: npt.NDArray[np.float32]
+    activation_count: npt.NDArray[np.float64]
+    valence: npt.NDArray[np.float32]
+    arousal: npt.NDArray[np.float32]
+    resolved: npt.NDArray[np.bool_]
+    digested: npt.NDArray[np.bool_]
+    pinned: npt.NDArray[np.bool_]
+    protected: npt.NDArray[np.bool_]
+    created: npt.NDArray[np.float64]
+    last_active: npt.NDArray[np.float64]
+
+    def __init__(self, capacity: int = 256) -> None:
+        for name, dtype in _COLUMNS:
+            setattr(self, name, np.zeros(capacity, dtype))
+        self.role[:] = NO_NOTE
+
+    def grow(self, capacity: int) -> None:
+        """Make room for `capacity` slots."""
+        size = len(self.role)
+        for name, dtype in _COLUMNS:
+            new: npt.NDArray[Any] = np.zeros(capacity, dtype)
+            new[:size] = getattr(self, name)
+            setattr(self, name, new)
+        self.role[size:] = NO_NOTE
+
+    def decay(self) -> DecayColumns:
+        """The columns that the decay score looks at."""
+        return DecayColumns(
+            kind=self.kind,
+            importance=self.importance.astype(np.float64),
+            activation_count=self.activation_count,
+            last_active=self.last_active,
+            arousal=self.arousal.astype(np.float64),
+            resolved=self.resolved,
+            digested=self.digested,
+            pinned=self.pinned,
+            protected=self.protected,
+        )
+
+    def upto(self, size: int) -> Columns:
+        """Views of the first `size` slots."""
+        view = Columns.__new__(Columns)
+        for name, _ in _COLUMNS:
+            setattr(view, name, getattr(self, name)[:size])
+        return view
+
+
+class Mirror:
+    """Rows by id and path, columns, words and vectors of one vault."""
+
+    def __init__(self, centre: Centre = as_they_are) -> None:
+        self.lock = threading.RLock()
+        self.vectors = Vectors(centre)
+        self.body_words = Postings()
+        self.title_words = Postings()
+        self.generation = 0
+        self._rows: list[Row | None] = []
+        self._slot_of_id: dict[str, int] = {}
+        self._slot_of_path: dict[str, int] = {}
+        self._free: list[int] = []
+        self._columns = Columns()
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._slot_of_id)
+
+    @property
+    def slots(self) -> int:
+        """Length of the arrays over slots."""
+        return len(self._rows)
+
+    @property
+    def columns(self) -> Columns:
+        """Columns over all slots. Hold the lock while you use them."""
+        return self._columns.upto(len(self._rows))
+
+    def rows(self) -> Iterator[Row]:
+        """All rows, in the order of their slots."""
+        return (row for row in list(self._rows) if row is not None)
+
+    def at(self, slot: int) -> Row:
+        """The row at a slot. Raises KeyError where it is empty."""
+        row = self._rows[slot]
+        if row is None:
+            raise KeyError(slot)
+        return row
+
+    def get(self, note_id: str) -> Row | None:
+        """The row with this id."""
+        slot = self._slot_of_id.get(note_id)
+        return None if slot is None else self._rows[slot]
+
+    def slot_of(self, note_id: str) -> int | None:
+        """The slot of this id."""
+        return self._slot_of_id.get(note_id)
+
+    def by_path(self, path: str) -> Row | None:
+        """The row of the note at this path; NFC and NFD spellings are one."""
+        slot = self._slot_of_path.get(path_key(path))
+        return None if slot is None else self._rows[slot]
+
+    def below(self, folder: str) -> list[Row]:
+        """The rows of notes in a folder or below it; "" is the whole vault."""
+        prefix = f"{path_key(folder)}/" if folder else ""
+        with self.lock:
+            return [self.at(slot) for path, slot in self._slot_of_path.items() if path.startswith(prefix)]
+
+    def activation_count(self, note_id: str) -> float:
+        """Combined count of a note, 0 where it is not in the index."""
+        slot = self._slot_of_id.get(note_id)
+        return 0.0 if slot is None else float(self._columns.activation_count[slot])
+
+    def last_active(self, note_id: str) -> float:
+        """Combined last use of a note in epoch seconds, 0 where it is not in the index."""
+        slot = self._slot_of_id.get(note_id)
+        return 0.0 if slot is None else float(self._columns.last_active[slot])
+
+    def passages(self, slot: int) -> tuple[PassageRef, ...]:
+        """The passages of a note."""
+        return self.vectors.passages(slot)
+
+    def word_scores(self, words: Mapping[str, float], *, title_weight: float = 1.0) -> WordScores:
+        """BM25 over bodies plus `title_weight` times BM25 over names, domains and tags, for all slots."""
+        with self.lock:
+            body = self.body_words.score(words, self.slots)
+            title = self.title_words.score(words, self.slots)
+            return WordScores(body.scores + np.float32(title_weight) * title.scores, max(body.ideal, title.ideal))
+
+    def meaning(self, query: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Cosine of each slot's best passage with a (centred) query vector; NO_COSINE where there is none yet."""
+        with self.lock:
+            return self.vectors.best_cosines(query, self.slots)
+
+    def first_vectors(self, slots: Sequence[int]) -> npt.NDArray[np.float32]:
+        """First passage's centred embedding of each slot, (n, d); zeros where there is none yet."""
+        with self.lock:
+            out = np.zeros((len(slots), self.vectors.dimension), np.float32)
+            for i, slot in enumerate(slots):
+                refs = self.vectors.passages(slot)
+                vector = self.vectors.vector(refs[0].key) if refs else None
+                if vector is not None:
+                    out[i] = vector
+            return out
+
+    # -- changing -------------------------------------------------------------------------------------------------
+
+    def put(self, row: Row, content: Content | None, use: Use) -> None:
+        """Insert or replace a row; `content` None keeps the words and passages of the id as they are."""
+        with self.lock:
+            slot = self._slot_of_id.get(row.id)
+            if slot is None:
+                slot = self._take_slot()
+                self._slot_of_id[row.id] = slot
+            else:
+                self._leave_path(slot)
+            before = self._rows[slot]
+            other = self._slot_of_path.get(path_key(row.path))
+            if other is not None and other != slot:
+                self._clear(other)
+            self._rows[slot] = row
+            self._slot_of_path[path_key(row.path)] = slot
+            self._set_columns(slot, row, use)
+            if before is None or _title(before) != _title(row):
+                counts, length = counted_words(_title(row))
+                self.title_words.put(slot, counts, length)
+            if content is not None:
+                self.body_words.put(slot, content.words, content.length)
+                self.vectors.put(slot, content.passages)
+            self._changed()
+
+    def remove(self, note_id: str) -> Row | None:
+        """Take a row out; None where it was not there."""
+        with self.lock:
+            slot = self._slot_of_id.get(note_id)
+            if slot is None:
+                return None
+            row = self._rows[slot]
+            self._clear(slot)
+            self._changed()
+            return row
+
+    def set_path(self, note_id: str, path: NotePath) -> None:
+        """A move on disk that changed nothing else."""
+        with self.lock:
+            slot = self._slot_of_id[note_id]
+            self._leave_path(slot)
+            self._rows[slot] = replace(self.at(slot), path=path)
+            self._slot_of_path[path_key(path)] = slot
+
+    def set_use(self, note_id: str, use: Use) -> None:
+        """New counters of a note; nothing happens where it is not in the index."""
+        with self.lock:
+            slot = self._slot_of_id.get(note_id)
+            if slot is not None:
+                self._set_use(slot, self.at(slot), use)
+
+    def add_vectors(
+        self, keys: Sequence[bytes], vectors: npt.NDArray[np.float32], shares: npt.NDArray[np.float32]
+    ) -> None:
+        """Take in embeddings that were computed."""
+        with self.lock:
+            self.vectors.add(keys, vectors, shares)
+            self._changed()
+
+    def fold(self) -> None:
+        """Fold the word indexes where they want it. Called by the one thread that changes the mirror."""
+        for name in ("body_words", "title_words"):
+            postings: Postings = getattr(self, name)
+            if postings.wants_fold:
+                folded = postings.folded()
+                with self.lock:
+                    setattr(self, name, folded)
+
+    def load(self, rows: Sequence[Row], contents: Sequence[tuple[PassageRef, ...]], uses: Mapping[str, Use]) -> None:
+        """Fill an empty mirror with rows and their passages; words are loaded into `body_words` by the caller."""
+        with self.lock:
+            for row, passages in zip(rows, contents, strict=True):
+                slot = self._take_slot()
+                self._slot_of_id[row.id] = slot
+                self._slot_of_path[path_key(row.path)] = slot
+                self._rows[slot] = row
+                self._set_columns(slot, row, uses.get(row.id, _NO_USE))
+                self.vectors.put(slot, passages)
+                counts, length = counted_words(_title(row))
+                self.title_words.put(slot, counts, length)
+            self._changed()
+
+    def _changed(self) -> None:
+        self.generation += 1
+
+    def _take_slot(self) -> int:
+        if self._free:
+            return self._free.pop()
+        self._rows.append(None)
+        if len(self._rows) > len(self._columns.role):
+            self._columns.grow(len(self._rows) * 2)
+        return len(self._rows) - 1
+
+    def _leave_path(self, slot: int) -> None:
+        row = self._rows[slot]
+        if row is not None and self._slot_of_path.get(path_key(row.path)) == slot:
+            del self._slot_of_path[path_key(row.path)]
+
+    def _clear(self, slot: int) -> None:
+        row = self._rows[slot]
+        if row is None:
+            return
+        self._leave_path(slot)
+        del self._slot_of_id[row.id]
+        self._rows[slot] = None
+        self._columns.role[slot] = NO_NOTE
+        self.vectors.remove(slot)
+        self.body_words.remove(slot)
+        self.title_words.remove(slot)
+        self._free.append(slot)
+
+    def _set_columns(self, slot: int, row: Row, use: Use) -> None:
+        columns = self._columns
+        columns.role[slot] = ROLE_CODES[row.role]
+        columns.kind[slot] = NO_KIND if row.kind is None else KIND_CODES[row.kind]
+        columns.importance[slot] = row.importance
+        columns.valence[slot] = row.valence
+        columns.arousal[slot] = row.arousal
+        columns.resolved[slot] = row.resolved
+        columns.digested[slot] = row.digested
+        columns.pinned[slot] = row.pinned
+        columns.protected[slot] = row.protected
+        columns.created[slot] = row.created
+        self._set_use(slot, row, use)
+
+    def _set_use(self, slot: int, row: Row, use: Use) -> None:
+        self._columns.activation_count[slot] = max(row.count_floor, use.count)
+        self._columns.last_active[slot] = row.last_active if use.last is None else max(row.last_active, use.last)
+
+
+_NO_USE = Use(0.0, None)
+
+
+def _title(row: Row) -> str:
+    return " ".join((row.name, *row.domain, *row.tags))

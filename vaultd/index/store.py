@@ -1,0 +1,339 @@
+"""The LanceDB tables: where rows, words and embeddings last. Everything here can be made again from the vault.
+
+    notes                       one row a note, without its body; changes with every property
+    contents                    one row a note: words with counts, passages; changes with the body only
+    embeddings_<model>_<dim>    key → vector; only ever added to, so that nothing is computed twice
+
+The writer runs in one thread of its own, behind the mirror: the mirror is what answers, the tables are what a
+restart reads. A crash between the two costs a look at the notes that changed last.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import shutil
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vaultd.core.errors import IndexUnavailable, StorageFull
+from vaultd.index.postings import Postings
+from vaultd.index.rows import Row
+from vaultd.index.schema import (
+    ContentRow,
+    content_schema,
+    embedding_schema,
+    embedding_table,
+    note_schema,
+    pack_content,
+    pack_row,
+    unpack_passages,
+    unpack_row,
+)
+from vaultd.index.vectors import PassageRef
+
+log = logging.getLogger(__name__)
+
+FRAGMENTS_BEFORE_COMPACTION = 120
+_SESSION_INDEX_BYTES = 16 << 20
+_SESSION_METADATA_BYTES = 8 << 20
+_BROKEN_MANIFESTS_TO_DROP = 3
+_KEYS_PER_DELETE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """All that a mirror is filled with at start."""
+
+    rows: list[Row]
+    passages: list[tuple[PassageRef, ...]]
+
+
+class Store:
+    """The tables of one vault's index, in a folder of this machine or at a LanceDB address.
+
+    Synchronous; all methods are called from one thread.
+    """
+
+    def __init__(self, uri: str, storage_options: Mapping[str, str] | None = None) -> None:
+        self._uri = uri
+        self._options = dict(storage_options or {})
+        self._local = "://" not in uri
+        self._db: Any = None
+        self._tables: dict[str, Any] = {}
+        self._commits = 0
+        self._model = ""
+        self._embeddings = ""
+
+    # -- opening --------------------------------------------------------------------------------------------------
+
+    def open(self, model: str) -> None:
+        """Open or make the tables; what cannot be opened is mended, or put aside and made anew.
+
+        The table of `model`'s embeddings is made when the first one comes, since only then its dimension is known.
+
+        Raises IndexUnavailable, StorageFull.
+        """
+        for name, value in (("LANCEDB_LOG", "error"), ("OPENBLAS_NUM_THREADS", "1")):
+            os.environ.setdefault(name, value)
+        import lancedb
+
+        if self._local:
+            Path(self._uri).mkdir(parents=True, exist_ok=True)
+        session = lancedb.Session(
+            index_cache_size_bytes=_SESSION_INDEX_BYTES, metadata_cache_size_bytes=_SESSION_METADATA_BYTES
+        )
+        with _mapped("open the index"):
+            self._db = lancedb.connect(
+                self._uri,
+                read_consistency_interval=timedelta(0),
+                storage_options=self._options or None,
+                session=session,
+            )
+        self._tables["notes"] = self._open_table("notes", note_schema())
+        self._tables["contents"] = self._open_table("contents", content_schema())
+        self._model = model
+        self._embeddings = ""
+        prefix = embedding_table(model, 0)[:-1]
+        for name in sorted(self._names()):
+            if name.startswith(prefix) and name[len(prefix) :].isdigit():
+                self._open_embeddings(int(name[len(prefix) :]))
+
+    def _names(self) -> set[str]:
+        with _mapped("open the index"):
+            return set(self._db.list_tables().tables)
+
+    def _open_embeddings(self, dimension: int) -> None:
+        self._embeddings = embedding_table(self._model, dimension)
+        self._tables[self._embeddings] = self._open_table(self._embeddings, embedding_schema(dimension))
+
+    def _open_table(self, name: str, schema: Any) -> Any:
+        if name in self._names():
+            for _ in range(_BROKEN_MANIFESTS_TO_DROP + 1):
+                try:
+                    table = self._db.open_table(name)
+                    if table.schema.metadata == schema.metadata and table.schema.names == schema.names:
+                        table.count_rows()
+                        return table
+                    log.info("the table %s has another schema; it is made anew", name)
+                    break
+                except (RuntimeError, OSError, ValueError) as exc:
+                    log.warning("the table %s does not open (%s); trying the version before", name, exc)
+                    if not self._drop_newest_manifest(name):
+                        break
+            self._put_aside(name)
+        with _mapped("make the index"):
+            return self._db.create_table(name, schema=schema, mode="overwrite")
+
+    def _drop_newest_manifest(self, name: str) -> bool:
+        if not self._local:
+            return False
+        manifests = sorted(
+            (Path(self._uri) / f"{name}.lance" / "_versions").glob("*.manifest"), key=lambda p: p.stat().st_mtime_ns
+        )
+        if len(manifests) < 2:
+            return False
+        manifests[-1].unlink()
+        return True
+
+    def _put_aside(self, name: str) -> None:
+        """A table that cannot be used is removed: everything in it can be made again from the vault."""
+        if self._local:
+            shutil.rmtree(Path(self._uri) / f"{name}.lance", ignore_errors=True)
+        else:
+            with contextlib.suppress(RuntimeError, ValueError, OSError):
+                self._db.drop_table(name)
+
+    def close(self) -> None:
+        """Let go of the tables."""
+        self._tables.clear()
+        self._db = None
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def load(self, body_words: Postings) -> Loaded:
+        """All rows with their passages; `body_words` is filled, document i at slot i.
+
+        Rows whose two halves do not fit together are left out: the reconcile finds those notes again.
+        Raises IndexUnavailable.
+        """
+        with _mapped("read the index"):
+            notes = self._tables["notes"].to_arrow()
+            contents = self._tables["contents"].to_arrow()
+        halves = zip(contents["id"].to_pylist(), contents["body_key"].to_pylist(), strict=True)
+        position = {half: i for i, half in enumerate(halves)}
+        rows: list[Row] = []
+        chosen: list[int] = []
+        seen: set[str] = set()
+        for record in notes.to_pylist():
+            row = unpack_row(record)
+            half = position.get((row.id, row.body_key))
+            if row.id in seen or half is None:
+                continue
+            seen.add(row.id)
+            rows.append(row)
+            chosen.append(half)
+        picked = contents.take(chosen) if chosen else contents.slice(0, 0)
+        self._load_words(picked, body_words)
+        return Loaded(rows, unpack_passages(picked))
+
+    @staticmethod
+    def _load_words(contents: Any, body_words: Postings) -> None:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if not contents.num_rows:
+            return
+        contents = contents.combine_chunks()
+        sizes = pc.list_value_length(contents["words"]).to_numpy()
+        flat = pc.list_flatten(contents["words"])
+        encoded = pa.chunked_array([flat]) if not isinstance(flat, pa.ChunkedArray) else flat
+        encoded = encoded.combine_chunks().dictionary_encode()
+        if isinstance(encoded, pa.ChunkedArray):
+            encoded = encoded.combine_chunks()
+        body_words.load(
+            words=encoded.dictionary.to_pylist(),
+            slots=np.arange(contents.num_rows, dtype=np.int32),
+            lengths=contents["length"].to_numpy().astype(np.float32),
+            sizes=sizes.astype(np.int32),
+            codes=encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32),
+            counts=pc.list_flatten(contents["counts"]).to_numpy().astype(np.int32),
+        )
+
+    def embeddings(self) -> Iterator[tuple[list[bytes], npt.NDArray[np.float32], npt.NDArray[np.float32]]]:
+        """All embeddings, in batches: keys, vectors (n, d), shares of CJK (n,). Raises IndexUnavailable."""
+        if not self._embeddings:
+            return
+        with _mapped("read the embeddings"):
+            table = self._tables[self._embeddings].to_arrow()
+        for batch in table.to_batches(max_chunksize=8_192):
+            if batch.num_rows:
+                vectors = batch["vector"].flatten().to_numpy(zero_copy_only=False).reshape(batch.num_rows, -1)
+                yield batch["key"].to_pylist(), vectors, batch["share_of_cjk"].to_numpy(zero_copy_only=False)
+
+    # -- writing --------------------------------------------------------------------------------------------------
+
+    def put(self, rows: Sequence[tuple[Row, bool]], contents: Sequence[tuple[ContentRow, bool]]) -> None:
+        """Insert or replace; the flag says whether the id is known to be new. Raises IndexUnavailable, StorageFull."""
+        self._upsert("contents", [(pack_content(content), new) for content, new in contents])
+        self._upsert("notes", [(pack_row(row), new) for row, new in rows])
+
+    def _upsert(self, name: str, records: Sequence[tuple[dict[str, Any], bool]]) -> None:
+        import pyarrow as pa
+
+        table = self._tables[name]
+        fresh = [record for record, new in records if new]
+        changed = [record for record, new in records if not new]
+        with _mapped("write the index"):
+            if fresh:
+                table.add(pa.Table.from_pylist(fresh, schema=table.schema))
+                self._commits += 1
+            if changed:
+                data = pa.Table.from_pylist(changed, schema=table.schema)
+                table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(data)
+                self._commits += 1
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Take notes out of both tables. Raises IndexUnavailable, StorageFull."""
+        self._delete_keys(["notes", "contents"], "id", [f"'{_quoted(i)}'" for i in ids])
+
+    def _delete_keys(self, names: Sequence[str], column: str, literals: Sequence[str]) -> None:
+        with _mapped("write the index"):
+            for start in range(0, len(literals), _KEYS_PER_DELETE):
+                some = ", ".join(literals[start : start + _KEYS_PER_DELETE])
+                for name in names:
+                    self._tables[name].delete(f"{column} IN ({some})")
+                    self._commits += 1
+
+    def add_embeddings(
+        self, keys: Sequence[bytes], vectors: npt.NDArray[np.float32], shares: npt.NDArray[np.float32]
+    ) -> None:
+        """Keep embeddings (n, d). Raises IndexUnavailable, StorageFull."""
+        import pyarrow as pa
+
+        if not self._embeddings:
+            self._open_embeddings(vectors.shape[1])
+        table = self._tables[self._embeddings]
+        data = pa.table(
+            {
+                "key": pa.array(keys, pa.binary(16)),
+                "share_of_cjk": pa.array(shares, pa.float32()),
+                "day": pa.array([int(time.time() // 86_400)] * len(keys), pa.int32()),
+                "vector": pa.FixedSizeListArray.from_arrays(
+                    pa.array(np.ascontiguousarray(vectors, np.float32).ravel()), vectors.shape[1]
+                ),
+            },
+            schema=table.schema,
+        )
+        with _mapped("write the embeddings"):
+            table.add(data)
+        self._commits += 1
+
+    def drop_embeddings(self, keys: Sequence[bytes]) -> None:
+        """Forget embeddings that no note refers to any more. Raises IndexUnavailable, StorageFull."""
+        if self._embeddings:
+            self._delete_keys([self._embeddings], "key", [f"X'{key.hex()}'" for key in keys])
+
+    def clear(self) -> None:
+        """Empty notes and contents; embeddings stay. Raises IndexUnavailable, StorageFull."""
+        with _mapped("clear the index"):
+            for name, schema in (("notes", note_schema()), ("contents", content_schema())):
+                self._tables[name] = self._db.create_table(name, schema=schema, mode="overwrite")
+
+    # -- upkeep ---------------------------------------------------------------------------------------------------
+
+    @property
+    def commits(self) -> int:
+        """Commits since the last compaction."""
+        return self._commits
+
+    @property
+    def wants_compaction(self) -> bool:
+        """Whether so many small pieces have gathered that reading and writing slow down."""
+        return self._commits >= FRAGMENTS_BEFORE_COMPACTION
+
+    def compact(self, *, after_crash: bool = False) -> None:
+        """Put small pieces together and drop old versions. Raises IndexUnavailable, StorageFull.
+
+        Only one writer exists, so versions of ten minutes ago have no reader; `after_crash` also clears what an
+        interrupted run left behind.
+        """
+        for table in self._tables.values():
+            with _mapped("compact the index"):
+                if after_crash:
+                    table.optimize(cleanup_older_than=timedelta(0), delete_unverified=True)
+                else:
+                    table.optimize(cleanup_older_than=timedelta(0))
+        self._commits = 0
+
+    def size_bytes(self) -> int:
+        """Bytes on disk; 0 for an index elsewhere."""
+        if not self._local:
+            return 0
+        return sum(p.stat().st_size for p in Path(self._uri).rglob("*") if p.is_file())
+
+
+def _quoted(text: str) -> str:
+    return text.replace("'", "''")
+
+
+@contextlib.contextmanager
+def _mapped(action: str) -> Iterator[None]:
+    """Foreign errors as ours, with what was being done."""
+    try:
+        yield
+    except (RuntimeError, OSError, ValueError) as exc:
+        message = str(exc).splitlines()[0][:300] if str(exc) else type(exc).__name__
+        if "No space left" in str(exc) or "os error 28" in str(exc):
+            raise StorageFull(
+                f"could not {action}: the disk is full; free some space, vaultd goes on by itself"
+            ) from exc
+        raise IndexUnavailable(f"could not {action}: {message}; `vaultd reindex` makes it anew") from exc

@@ -1,0 +1,205 @@
+"""The one thread that writes the tables, a little behind the mirror, many changes at once."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from vaultd.core.errors import IndexUnavailable, StorageFull
+from vaultd.index.rows import Row
+from vaultd.index.schema import ContentRow
+from vaultd.index.store import Store
+
+log = logging.getLogger(__name__)
+
+FLUSH_AFTER_S = 0.3
+FLUSH_AT_ROWS = 512
+COMPACT_WHEN_IDLE_S = 20.0
+IDLE_COMMITS = 20  # fewer than these are not worth a compaction
+RETRY_AFTER_S = 10.0
+
+
+@dataclass(slots=True)
+class _Pending:
+    rows: dict[str, Row] = field(default_factory=dict)
+    contents: dict[str, ContentRow] = field(default_factory=dict)
+    gone: set[str] = field(default_factory=set)
+    embeddings: list[tuple[Sequence[bytes], npt.NDArray[np.float32], npt.NDArray[np.float32]]] = field(
+        default_factory=list
+    )
+
+    @property
+    def size(self) -> int:
+        return len(self.rows) + len(self.gone) + sum(len(keys) for keys, _, _ in self.embeddings)
+
+
+class TableWriter:
+    """Takes changes from any thread, writes them in its own. `known` are the ids that the tables hold already."""
+
+    def __init__(self, store: Store, known: set[str], *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._known = known
+        self._monotonic = monotonic
+        self._pending = _Pending()
+        self._condition = threading.Condition()
+        self._stopping = False
+        self._writing = False
+        self._flush_now = False
+        self._problem = ""
+        self._last_change = monotonic()
+        self._thread = threading.Thread(target=self._run, name="index-writer", daemon=True)
+
+    @property
+    def problem(self) -> str:
+        """Why the tables are behind, "" where they are not."""
+        return self._problem
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._thread.start()
+
+    def put(self, row: Row, content: ContentRow | None) -> None:
+        """A row that changed; `content` where its body did."""
+        with self._condition:
+            self._pending.gone.discard(row.id)
+            self._pending.rows[row.id] = row
+            if content is not None:
+                self._pending.contents[row.id] = content
+            self._wake()
+
+    def remove(self, note_id: str) -> None:
+        """A note that left the index."""
+        with self._condition:
+            self._pending.rows.pop(note_id, None)
+            self._pending.contents.pop(note_id, None)
+            self._pending.gone.add(note_id)
+            self._wake()
+
+    def add_embeddings(
+        self, keys: Sequence[bytes], vectors: npt.NDArray[np.float32], shares: npt.NDArray[np.float32]
+    ) -> None:
+        """Embeddings that were computed."""
+        with self._condition:
+            self._pending.embeddings.append((keys, vectors, shares))
+            self._wake()
+
+    def _wake(self) -> None:
+        self._last_change = self._monotonic()
+        self._condition.notify_all()
+
+    def flush(self, timeout_s: float = 30.0) -> bool:
+        """Wait until the tables hold everything; False where they could not within the time."""
+        deadline = self._monotonic() + timeout_s
+        with self._condition:
+            self._flush_now = True
+            self._condition.notify_all()
+            while self._pending.size or self._writing:
+                left = deadline - self._monotonic()
+                if left <= 0 or not self._thread.is_alive():
+                    return False
+                self._condition.wait(min(left, 0.5))
+        return True
+
+    def close(self, timeout_s: float = 30.0) -> None:
+        """Write what is left, then end the thread."""
+        self.flush(timeout_s)
+        with self._condition:
+            self._stopping = True
+            self._condition.notify_all()
+        self._thread.join(timeout_s)
+
+    def _run(self) -> None:
+        while True:
+            batch = self._next()
+            if batch is None:
+                return
+            if batch.size:
+                self._write(batch)
+            else:
+                self._compact()
+
+    def _next(self) -> _Pending | None:
+        """The next batch; an empty one asks for a compaction; None at the end."""
+        with self._condition:
+            self._writing = False
+            self._condition.notify_all()
+            while not self._stopping:
+                waited = self._monotonic() - self._last_change
+                if self._pending.size:
+                    if self._flush_now or self._pending.size >= FLUSH_AT_ROWS or waited >= FLUSH_AFTER_S:
+                        break
+                    self._condition.wait(max(0.01, FLUSH_AFTER_S - waited))
+                    continue
+                self._flush_now = False
+                if self._store.wants_compaction:
+                    return _Pending()
+                if self._store.commits >= IDLE_COMMITS:
+                    if waited >= COMPACT_WHEN_IDLE_S:
+                        return _Pending()
+                    self._condition.wait(COMPACT_WHEN_IDLE_S - waited)
+                    continue
+                self._condition.wait()
+            if self._stopping and not self._pending.size:
+                return None
+            batch, self._pending = self._pending, _Pending()
+            self._writing = True
+            return batch
+
+    def _write(self, batch: _Pending) -> None:
+        try:
+            self._write_all(batch)
+        except (StorageFull, IndexUnavailable) as exc:
+            self._problem = str(exc)
+            log.error("%s", exc)
+            with self._condition:
+                self._give_back(batch)
+                if not self._stopping:
+                    self._condition.wait(RETRY_AFTER_S)
+        else:
+            self._problem = ""
+
+    def _write_all(self, batch: _Pending) -> None:
+        gone = batch.gone & self._known
+        if gone:
+            self._store.delete(sorted(gone))
+            self._known -= gone
+            batch.gone.clear()
+        rows = [(row, row.id not in self._known) for row in batch.rows.values()]
+        contents = [(content, content.id not in self._known) for content in batch.contents.values()]
+        self._store.put(rows, contents)
+        self._known.update(batch.rows)
+        batch.rows.clear()
+        batch.contents.clear()
+        if batch.embeddings:
+            keys = [key for some, _, _ in batch.embeddings for key in some]
+            vectors = np.concatenate([vectors for _, vectors, _ in batch.embeddings])
+            shares = np.concatenate([shares for _, _, shares in batch.embeddings])
+            self._store.add_embeddings(keys, vectors, shares)
+            batch.embeddings.clear()
+
+    def _give_back(self, batch: _Pending) -> None:
+        newer = self._pending
+        for note_id, row in batch.rows.items():
+            if note_id not in newer.gone:
+                newer.rows.setdefault(note_id, row)
+        for note_id, content in batch.contents.items():
+            if note_id not in newer.gone:
+                newer.contents.setdefault(note_id, content)
+        newer.gone |= batch.gone - newer.rows.keys()
+        newer.embeddings[:0] = batch.embeddings
+
+    def _compact(self) -> None:
+        try:
+            self._store.compact()
+        except (StorageFull, IndexUnavailable) as exc:
+            self._problem = str(exc)
+            log.warning("%s", exc)
+            with self._condition:
+                if not self._stopping:
+                    self._condition.wait(RETRY_AFTER_S)

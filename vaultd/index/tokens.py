@@ -1,0 +1,85 @@
+"""Text → words for the word index: NFKC, case folding, English stems, bigrams for scripts without blanks.
+
+No dictionary and no stop words: 实习 and 很累 are found as they stand, and so are Japanese, Korean and Thai words.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from collections import Counter
+from operator import add
+
+import Stemmer
+
+# Han, kana, Hangul, and the scripts of South-East Asia that are written without blanks.
+_RUN = r"\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u1100-\u11ff\U00020000-\U0003ffff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_PIECE = re.compile(rf"([{_RUN}々〆ー]+)|((?:(?![{_RUN}々〆ー_])[\w\u0300-\u036f])+)")
+_MARKS = re.compile(r"[\u0300-\u036f]+")
+MAX_WORD_CHARACTERS = 64
+
+_local = threading.local()
+
+
+def _stemmer() -> Stemmer.Stemmer:
+    # PyStemmer objects are not safe to share between threads
+    stemmer = getattr(_local, "stemmer", None)
+    if stemmer is None:
+        stemmer = _local.stemmer = Stemmer.Stemmer("english", 20_000)
+    return stemmer
+
+
+def _folded(word: str) -> str:
+    if word.isascii():
+        return word
+    decomposed = _MARKS.sub("", unicodedata.normalize("NFD", word))
+    return unicodedata.normalize("NFC", decomposed)
+
+
+def normalise(text: str) -> str:
+    """NFKC and case-folded, the form in which texts are compared."""
+    return text.casefold() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+
+
+def _split(text: str) -> tuple[list[str], list[str]]:
+    """Runs of scripts without blanks, and plain words (folded and stemmed)."""
+    runs: list[str] = []
+    plain: list[str] = []
+    for run, word in _PIECE.findall(normalise(text)):
+        if run:
+            runs.append(run)
+        else:
+            plain.append(word if word.isascii() else _folded(word))
+    return runs, _stemmer().stemWords([word[:MAX_WORD_CHARACTERS] for word in plain])
+
+
+def _bigrams(run: str) -> list[str]:
+    return list(map(add, run, run[1:])) if len(run) > 1 else [run]
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, repeated as they occur: bigrams of runs first, then stems."""
+    runs, plain = _split(text)
+    return [word for run in runs for word in _bigrams(run)] + plain
+
+
+def counted_words(text: str) -> tuple[dict[str, int], int]:
+    """Words with their counts, and the text's length in words.
+
+    Single characters of runs are counted too, marked with a leading dot, so that a question of one
+    character finds them; they do not add to the length.
+    """
+    runs, plain = _split(text)
+    words = [word for run in runs for word in _bigrams(run)] + plain
+    counts = Counter(words)
+    if runs:
+        counts.update([f".{character}" for character in "".join(runs)])
+    return counts, len(words)
+
+
+def query_words(text: str) -> list[str]:
+    """The distinct words of a question; a run of one character asks for that character anywhere."""
+    runs, plain = _split(text)
+    words = [word for run in runs for word in (_bigrams(run) if len(run) > 1 else [f".{run}"])]
+    return list(dict.fromkeys([*words, *plain]))

@@ -1,0 +1,132 @@
+"""watchdog's events → touches. Says no more than "look there"; which event it was is only a hint for the wait."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from watchdog.events import (
+    DirCreatedEvent,
+    DirDeletedEvent,
+    DirMovedEvent,
+    FileClosedEvent,
+    FileCreatedEvent,
+    FileDeletedEvent,
+    FileModifiedEvent,
+    FileMovedEvent,
+    FileSystemEvent,
+    FileSystemEventHandler,
+)
+from watchdog.observers import Observer
+from watchdog.observers.api import BaseObserver
+from watchdog.observers.polling import PollingObserver
+
+from vaultd.core.note import NotePath
+from vaultd.watch.inbox import Inbox, Ring, Touch
+
+log = logging.getLogger(__name__)
+
+_EVENTS: list[type[FileSystemEvent]] = [
+    FileCreatedEvent,
+    FileModifiedEvent,
+    FileClosedEvent,
+    FileMovedEvent,
+    FileDeletedEvent,
+    DirCreatedEvent,
+    DirMovedEvent,
+    DirDeletedEvent,
+]
+_OVERFLOW_LOGGERS = (
+    "watchdog.observers.inotify_c",
+    "watchdog.observers.inotify",
+    "watchdog.observers.read_directory_changes",
+)
+POLLING_INTERVAL_S = 2.0
+
+
+class _Handler(FileSystemEventHandler):
+    """Puts touches into the inbox; runs in watchdog's thread and must be quick."""
+
+    def __init__(
+        self, root: str, inbox: Inbox, is_note: Callable[[str], bool], is_folder: Callable[[str], bool]
+    ) -> None:
+        self._cut = len(root.rstrip(os.sep)) + 1
+        self._inbox = inbox
+        self._is_note = is_note
+        self._is_folder = is_folder
+
+    def dispatch(self, event: FileSystemEvent) -> None:
+        """One event; both ends of a move ring."""
+        ends = [(event.src_path, False)]
+        if isinstance(event, FileMovedEvent | DirMovedEvent):
+            ends.append((event.dest_path, True))
+        for place, arrived in ends:
+            path = os.fsdecode(place)[self._cut :].replace(os.sep, "/")
+            if event.is_directory:
+                if path and self._is_folder(path):
+                    self._inbox.put(Touch(NotePath(path), Ring.FOLDER))
+            elif path and self._is_note(path):
+                self._inbox.put(Touch(NotePath(path), Ring.RENAMED if arrived else Ring.CHANGED))
+
+
+class _Overflow(logging.Handler):
+    """watchdog only logs that the kernel dropped events; this hears it."""
+
+    def __init__(self, lost: Callable[[], None]) -> None:
+        super().__init__(logging.WARNING)
+        self._lost = lost
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if "overflow" in record.getMessage().lower():
+            self._lost()
+
+
+class VaultObserver:
+    """Watches a vault's folder; `lost` is called from any thread when events may have been dropped."""
+
+    def __init__(
+        self,
+        root: Path,
+        inbox: Inbox,
+        *,
+        is_note: Callable[[str], bool],
+        is_folder: Callable[[str], bool],
+        lost: Callable[[], None],
+        polling: bool = False,
+    ) -> None:
+        self._root = root
+        self._handler = _Handler(str(root), inbox, is_note, is_folder)
+        self._overflow = _Overflow(lost)
+        self._polling = polling
+        self._observer: BaseObserver | None = None
+
+    def start(self) -> None:
+        """Begin to watch. Raises OSError where the folder cannot be watched."""
+        observer = PollingObserver(timeout=POLLING_INTERVAL_S) if self._polling else Observer()
+        observer.schedule(self._handler, str(self._root), recursive=True, event_filter=_EVENTS)
+        observer.start()
+        self._observer = observer
+        for name in _OVERFLOW_LOGGERS:
+            logging.getLogger(name).addHandler(self._overflow)
+
+    @property
+    def alive(self) -> bool:
+        """Whether every thread that listens still runs: watchdog itself does not notice when one ends."""
+        observer = self._observer
+        return observer is not None and observer.is_alive() and all(e.is_alive() for e in observer.emitters)
+
+    def stop(self) -> None:
+        """Stop watching; returns when the threads have ended."""
+        for name in _OVERFLOW_LOGGERS:
+            logging.getLogger(name).removeHandler(self._overflow)
+        if self._observer is not None:
+            self._observer.stop()
+            self._observer.join(5)
+            self._observer = None
+
+    def restart(self) -> None:
+        """Watch anew. Raises OSError."""
+        self.stop()
+        self.start()

@@ -1,0 +1,238 @@
+"""The loop: inbox → debounce → indexer → whoever waits. The one consumer, hence the one writer of the index."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from vaultd.core.errors import VaultUnavailable
+from vaultd.core.note import FileStamp, NotePath, Receipt
+from vaultd.index.indexer import BatchReport
+from vaultd.watch.debounce import EMPTIED_HOLD_S, QUIET_S, RENAMED_QUIET_S, Debounce
+from vaultd.watch.guard import DeletionGuard
+from vaultd.watch.inbox import Inbox, Ring, Touch
+
+log = logging.getLogger(__name__)
+
+BATCH = 256  # paths at once: small enough that others get their turn and progress shows
+_QUIET_OF = {Ring.CHANGED: QUIET_S, Ring.RENAMED: RENAMED_QUIET_S}
+ROOT_GONE_RETRY_S = 2.0
+
+
+class Ground(Protocol):
+    """What the pipeline needs to know of the vault."""
+
+    def available(self) -> bool:
+        """Whether the vault's root is there and not emptied."""
+
+    def stamp(self, path: NotePath) -> FileStamp | None:
+        """What the directory says of a path."""
+
+    def is_note(self, path: str) -> bool:
+        """Whether a path may be a note."""
+
+    def below(self, folder: NotePath) -> Iterable[NotePath]:
+        """Paths to look at in a folder: notes on disk, and notes that the index knows there."""
+
+    def known(self, path: NotePath) -> bool:
+        """Whether the index has a note at this path."""
+
+    def notes(self) -> int:
+        """How many notes the index has."""
+
+
+@dataclass(slots=True)
+class Counters:
+    """What the pipeline tells of itself. Times are those of the monotonic clock."""
+
+    applied: int = 0
+    batches: int = 0
+    failed: int = 0
+    last_event: float | None = None
+
+
+class Pipeline:
+    """Takes touches from the inbox, waits for quiet, has the indexer look, tells who waits."""
+
+    def __init__(
+        self,
+        inbox: Inbox,
+        ground: Ground,
+        apply: Callable[[Sequence[NotePath]], BatchReport],
+        on_batch: Callable[[BatchReport], None],
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._inbox = inbox
+        self._ground = ground
+        self._apply = apply
+        self._on_batch = on_batch
+        self._monotonic = monotonic
+        self._debounce = Debounce()
+        self._guard = DeletionGuard()
+        self._ripe: dict[NotePath, None] = {}
+        self._bulk: dict[NotePath, None] = {}
+        self._urgent: dict[NotePath, list[asyncio.Future[None]]] = {}
+        self._unavailable = False
+        self._idle = asyncio.Event()
+        self.counters = Counters()
+
+    # -- what others ask ------------------------------------------------------------------------------------------
+
+    @property
+    def waiting(self) -> int:
+        """Paths that are still to be looked at."""
+        return len(self._ripe) + len(self._bulk) + len(self._debounce) + len(self._inbox) + len(self._urgent)
+
+    @property
+    def held_deletions(self) -> int:
+        """Deletions that wait for the person's word."""
+        return len(self._guard.held)
+
+    @property
+    def vault_available(self) -> bool:
+        """False while the root is missing or a mass deletion waits for the person's word."""
+        return not self._unavailable and not self._guard.held
+
+    def lag_s(self) -> float:
+        """Age of the oldest touch that was not applied yet."""
+        oldest = self._debounce.oldest()
+        return 0.0 if oldest is None else max(0.0, self._monotonic() - oldest)
+
+    async def look(self, *paths: NotePath) -> None:
+        """Look at these paths at once; returns when the index says what the files say."""
+        loop = asyncio.get_running_loop()
+        futures = [loop.create_future() for _ in paths]
+        for path, future in zip(paths, futures, strict=True):
+            self._inbox.put(Touch(path, Ring.NOW, future))
+        await asyncio.gather(*futures)
+
+    async def settled(self, *receipts: Receipt) -> None:
+        """Returns when the writes these receipts stand for are in the index."""
+        await self.look(*(receipt.path for receipt in receipts))
+
+    def put_all(self, paths: Iterable[NotePath]) -> None:
+        """Look at many paths, behind what is urgent; on the loop only."""
+        self._bulk.update(dict.fromkeys(paths))
+        self._inbox.put(Touch(NotePath(""), Ring.CHANGED))
+
+    async def idle(self) -> None:
+        """Returns when nothing waits to be looked at."""
+        while self.waiting or not self._idle.is_set():
+            self._idle.clear()
+            self._inbox.put(Touch(NotePath(""), Ring.CHANGED))
+            await self._idle.wait()
+
+    def confirm_deletions(self) -> int:
+        """The person's word that a mass deletion is meant; how many notes it was about."""
+        held = self._guard.confirm()
+        self.put_all(held)
+        return len(held)
+
+    # -- the loop -------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        self._inbox.bind(asyncio.get_running_loop())
+        while True:
+            await self._inbox.wait(self._patience())
+            self._sort(self._inbox.take())
+            if self._unavailable and self._ground.available():
+                self._unavailable = False
+            batch = self._next_batch()
+            if batch:
+                await self._do(batch)
+            elif not self.waiting:
+                self._idle.set()
+
+    def _patience(self) -> float | None:
+        if self._urgent or self._ripe or (self._bulk and not self._unavailable):
+            return 0.0
+        due = self._debounce.next_due()
+        if self._unavailable:
+            return ROOT_GONE_RETRY_S
+        return None if due is None else max(0.0, due - self._monotonic())
+
+    def _sort(self, touches: Iterable[Touch]) -> None:
+        now = self._monotonic()
+        for touch in touches:
+            if not touch.path and touch.ring is not Ring.FOLDER:
+                continue
+            if touch.ring is Ring.NOW:
+                self._urgent.setdefault(touch.path, []).extend([touch.waiter] if touch.waiter else [])
+                continue
+            self.counters.last_event = now
+            if touch.ring is Ring.FOLDER:
+                for path in self._ground.below(touch.path):
+                    self._debounce.touch(path, now)
+            else:
+                self._debounce.touch(touch.path, now, quiet_s=_QUIET_OF[touch.ring])
+
+    def _next_batch(self) -> dict[NotePath, list[asyncio.Future[None]]]:
+        if self._urgent:
+            batch, self._urgent = self._urgent, {}
+            return batch
+        now = self._monotonic()
+        for path, first in list(self._debounce.due(now)):
+            if now - first < EMPTIED_HOLD_S and self._emptied(path):
+                self._debounce.hold(path, first, first + EMPTIED_HOLD_S)
+            elif self._ground.is_note(path):
+                self._bulk.pop(path, None)
+                self._ripe[path] = None
+        source = self._ripe or ({} if self._unavailable else self._bulk)
+        some = list(itertools.islice(source, BATCH))
+        for path in some:
+            del source[path]
+        return {path: [] for path in some}
+
+    def _emptied(self, path: NotePath) -> bool:
+        stamp = self._ground.stamp(path)
+        return stamp is not None and stamp.size == 0 and self._ground.known(path)
+
+    async def _do(self, batch: dict[NotePath, list[asyncio.Future[None]]]) -> None:
+        try:
+            paths = await asyncio.to_thread(self._admitted, list(batch))
+            report = await asyncio.to_thread(self._apply, paths)
+        except VaultUnavailable as exc:
+            self._keep_for_later(batch, exc)
+            return
+        self._unavailable = False
+        self.counters.applied += len(paths)
+        self.counters.batches += 1
+        self.counters.failed += len(report.failed)
+        self._on_batch(report)
+        for waiters in batch.values():
+            for waiter in waiters:
+                if not waiter.done():
+                    waiter.set_result(None)
+
+    def _admitted(self, paths: Sequence[NotePath]) -> list[NotePath]:
+        """The paths that may be looked at now. Raises VaultUnavailable while the root is missing."""
+        there: list[NotePath] = []
+        gone: list[NotePath] = []
+        for path in paths:
+            if self._ground.stamp(path) is not None:
+                self._guard.returned(path)
+                there.append(path)
+            elif self._ground.known(path):
+                gone.append(path)
+        if gone and not self._ground.available():
+            raise VaultUnavailable("the vault's folder is missing or empty; mount it again, the memory is kept")
+        if gone and not self._guard.admit(gone, self._ground.notes(), self._monotonic()):
+            log.warning("%d notes vanished at once; `vaultd confirm-deletions` if that is meant", len(gone))
+            return there
+        return [*there, *gone]
+
+    def _keep_for_later(self, batch: dict[NotePath, list[asyncio.Future[None]]], exc: VaultUnavailable) -> None:
+        if not self._unavailable:
+            log.warning("%s", exc)
+        self._unavailable = True
+        for path, waiters in batch.items():
+            for waiter in waiters:
+                if not waiter.done():
+                    waiter.set_exception(exc)
+            self._bulk[path] = None
