@@ -6,6 +6,7 @@ from vaultd.config import load, load_with_sources
 from vaultd.config.loading import variables
 from vaultd.config.paths import config_path
 from vaultd.core.errors import SettingsError
+from vaultd.scoring.constants import DecayWeights, FinalWeights, MatchWeights
 from vaultd.settings import KEYS, Settings, value_of
 
 
@@ -309,6 +310,27 @@ def test_durations_are_read_with_their_units(write):
 
     for text, expected in seconds.items():
         assert load(write(f"journal:\n  project_every: {text}"), {}).journal.project_every_s == expected
+
+
+def test_weights_that_cancel_every_score_are_refused(write):
+    parts = "topic_relevance: 0, emotion_resonance: 0, time_proximity: 0, importance: 0"
+    fuzzy = "name_weight: 0, domain_weight: 0, tags_weight: 0, content_weight: 0"
+
+    for weights in (parts, fuzzy):
+        with pytest.raises(SettingsError, match="is not allowed; use more than 0 for one of"):
+            load(write(f"scoring_weights: {{{weights}}}"), {})
+
+
+def test_settings_reach_the_formulas(write):
+    text = "scoring_weights: {content_weight: 3}\nmatching: {topic: fuzzy, fuzzy_threshold: 40}\n"
+    text += "decay: {lambda: 0.1, protect_importance_floor: 8}\ncards: {relevance_floor: 0, recency: smooth}\n"
+
+    settings = load(write(text), {})
+
+    assert settings.match_weights == MatchWeights(body=3.0, topic_mode="fuzzy", threshold=40.0)
+    assert settings.decay.weights == DecayWeights(rate_per_day=0.1, protect_importance_floor=8)
+    assert settings.cards.weights == FinalWeights(relevance_floor=0.0, recency_mode="smooth")
+    assert Settings().decay.weights == DecayWeights()
 
 
 def test_home_folder_is_expanded(write, monkeypatch, tmp_path):

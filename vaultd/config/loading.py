@@ -15,6 +15,7 @@ from vaultd.config.paths import config_path
 from vaultd.config.values import parse, refusal
 from vaultd.config.yamlfile import Entry, read_entries
 from vaultd.core.errors import SettingsError
+from vaultd.scoring.constants import MatchWeights
 from vaultd.settings import KEYS, Key, Settings, Value, with_values
 
 VARIABLE_PREFIX: Final = "VAULTD_"
@@ -62,7 +63,7 @@ def load_with_sources(
     _infer_provider(found, layers)
     values = {name: parse(KEYS[name], item.value, folder=item.folder, where=item.where) for name, item in found.items()}
     settings = with_values(Settings(), values)
-    _check_together(settings)
+    check_together(settings)
     return Loaded(settings, path, text is not None, {name: item.where for name, item in found.items()})
 
 
@@ -162,7 +163,8 @@ def _infer_provider(found: dict[str, _Given], layers: Sequence[Mapping[str, _Giv
         found["embedding.provider"] = _Given("openai", address.where, address.folder)
 
 
-def _check_together(settings: Settings) -> None:
+def check_together(settings: Settings) -> None:
+    """What no key can tell alone; for settings that were changed one by one as well. Raises SettingsError."""
     embedding, server = settings.embedding, settings.server
     if embedding.provider == "openai":
         for name, value in (("embedding.base_url", embedding.base_url), ("embedding.model", embedding.model)):
@@ -172,9 +174,18 @@ def _check_together(settings: Settings) -> None:
                     f"{name}: needed for embeddings by an endpoint; set it in the file or as {variable}, "
                     "or set embedding.provider to local or none"
                 )
+    _check_weights(settings.match_weights)
     reachable = not _is_loopback(server.host)
     if reachable and server.token and len(server.token.encode()) < LEAST_TOKEN_BYTES and not server.public_url:
         raise refusal(KEYS["server.token"], "", f"{LEAST_TOKEN_BYTES} characters or more where {server.host} is served")
+
+
+def _check_weights(weights: MatchWeights) -> None:
+    """A score is a share of these sums: they must not be zero."""
+    if not weights.total:
+        raise refusal(KEYS["scoring_weights.topic_relevance"], 0, "more than 0 for one of the four parts at least")
+    if not weights.fuzzy_total:
+        raise refusal(KEYS["scoring_weights.name_weight"], 0, "more than 0 for one of name, domain, tags and content")
 
 
 def _is_loopback(host: str) -> bool:

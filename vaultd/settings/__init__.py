@@ -4,6 +4,7 @@ From the data come `config.example.yaml`, the settings page and every error mess
 the file is the business of `vaultd.config`.
 """
 
+from vaultd.scoring.constants import RecencyMode, TopicMode
 from vaultd.settings.keys import KEYS, SECTIONS, Key, Section, Value, value_of, with_values
 from vaultd.settings.model import (
     CardSettings,
@@ -23,12 +24,10 @@ from vaultd.settings.model import (
     MemorySettings,
     MergeMode,
     MergeSettings,
-    RecencyMode,
     ScoringWeights,
     ServerSettings,
     Settings,
     SurfaceSettings,
-    TopicMode,
     Transport,
     VaultSettings,
     WatchMode,

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from vaultd.scoring import constants
+from vaultd.scoring.constants import DecayWeights, FinalWeights, MatchWeights, RecencyMode, TopicMode
 from vaultd.settings.rules import Shape, rule
 
 DEFAULT_CHAT_URL: Final = "https://api.deepseek.com/v1"
@@ -17,9 +19,7 @@ Transport: TypeAlias = Literal["streamable-http", "stdio", "sse"]
 DeleteMode: TypeAlias = Literal["trash", "permanent"]
 WatchMode: TypeAlias = Literal["auto", "events", "polling"]
 EmbeddingProvider: TypeAlias = Literal["local", "openai", "none"]
-TopicMode: TypeAlias = Literal["best", "fuzzy"]
 MergeMode: TypeAlias = Literal["rewrite", "append"]
-RecencyMode: TypeAlias = Literal["step", "smooth"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,8 @@ class MatchingSettings:
         metadata=rule("best: words, meaning or fuzzy names, whichever fits best; fuzzy: fuzzy names alone", hot=True),
     )
     fuzzy_threshold: float = field(
-        default=50.0, metadata=rule("match score that a memory needs to be found", low=0.0, high=100.0, hot=True)
+        default=constants.MATCH_THRESHOLD,
+        metadata=rule("match score that a memory needs to be found", low=0.0, high=100.0, hot=True),
     )
     max_results: int = field(
         default=5, metadata=rule("matches returned where the caller names no limit", low=1, high=50, hot=True)
@@ -181,23 +182,34 @@ class MatchingSettings:
 class ScoringWeights:
     """The parts of the match score."""
 
-    topic_relevance: float = field(default=4.0, metadata=rule("weight of the topic", low=0.0, high=100.0, hot=True))
-    emotion_resonance: float = field(default=2.0, metadata=rule("weight of the mood", low=0.0, high=100.0, hot=True))
-    time_proximity: float = field(
-        default=1.5, metadata=rule("weight of the time since the last use", low=0.0, high=100.0, hot=True)
+    topic_relevance: float = field(
+        default=constants.TOPIC_WEIGHT, metadata=rule("weight of the topic", low=0.0, high=100.0, hot=True)
     )
-    importance: float = field(default=1.0, metadata=rule("weight of the importance", low=0.0, high=100.0, hot=True))
+    emotion_resonance: float = field(
+        default=constants.EMOTION_WEIGHT, metadata=rule("weight of the mood", low=0.0, high=100.0, hot=True)
+    )
+    time_proximity: float = field(
+        default=constants.TIME_WEIGHT,
+        metadata=rule("weight of the time since the last use", low=0.0, high=100.0, hot=True),
+    )
+    importance: float = field(
+        default=constants.IMPORTANCE_WEIGHT, metadata=rule("weight of the importance", low=0.0, high=100.0, hot=True)
+    )
     name_weight: float = field(
-        default=3.0, metadata=rule("within fuzzy matching: weight of the name", low=0.0, high=100.0, hot=True)
+        default=constants.NAME_WEIGHT,
+        metadata=rule("within fuzzy matching: weight of the name", low=0.0, high=100.0, hot=True),
     )
     domain_weight: float = field(
-        default=2.5, metadata=rule("within fuzzy matching: weight of the domain", low=0.0, high=100.0, hot=True)
+        default=constants.DOMAIN_WEIGHT,
+        metadata=rule("within fuzzy matching: weight of the domain", low=0.0, high=100.0, hot=True),
     )
     tags_weight: float = field(
-        default=2.0, metadata=rule("within fuzzy matching: weight of the tags", low=0.0, high=100.0, hot=True)
+        default=constants.TAGS_WEIGHT,
+        metadata=rule("within fuzzy matching: weight of the tags", low=0.0, high=100.0, hot=True),
     )
     content_weight: float = field(
-        default=1.0, metadata=rule("within fuzzy matching: weight of the text", low=0.0, high=100.0, hot=True)
+        default=constants.BODY_WEIGHT,
+        metadata=rule("within fuzzy matching: weight of the text", low=0.0, high=100.0, hot=True),
     )
 
 
@@ -205,9 +217,11 @@ class ScoringWeights:
 class EmotionWeights:
     """How feeling keeps a memory alive."""
 
-    base: float = field(default=1.0, metadata=rule("weight of a calm memory", low=0.0, high=10.0, hot=True))
+    base: float = field(
+        default=constants.EMOTION_BASE, metadata=rule("weight of a calm memory", low=0.0, high=10.0, hot=True)
+    )
     arousal_boost: float = field(
-        default=0.8, metadata=rule("what full arousal adds to it", low=0.0, high=10.0, hot=True)
+        default=constants.AROUSAL_BOOST, metadata=rule("what full arousal adds to it", low=0.0, high=10.0, hot=True)
     )
 
 
@@ -216,7 +230,7 @@ class DecaySettings:
     """How memories fade."""
 
     rate_per_day: float = field(
-        default=0.05,
+        default=constants.DECAY_RATE_PER_DAY,
         metadata=rule(
             "share of its score that a memory loses a day, as λ in e^(-λ·days)",
             low=0.0,
@@ -226,10 +240,12 @@ class DecaySettings:
         ),
     )
     threshold: float = field(
-        default=0.3, metadata=rule("below this score a memory is archived", low=0.0, high=1000.0, hot=True)
+        default=constants.ARCHIVE_BELOW,
+        metadata=rule("below this score a memory is archived", low=0.0, high=1000.0, hot=True),
     )
     check_interval_hours: float = field(
-        default=24.0, metadata=rule("hours from one round of forgetting to the next", low=0.1, high=8760.0, hot=True)
+        default=constants.CYCLE_INTERVAL_HOURS,
+        metadata=rule("hours from one round of forgetting to the next", low=0.1, high=8760.0, hot=True),
     )
     protect_importance_floor: int = field(
         default=0,
@@ -237,13 +253,26 @@ class DecaySettings:
     )
     emotion_weights: EmotionWeights = EmotionWeights()
 
+    @property
+    def weights(self) -> DecayWeights:
+        """What the decay score and the forgetting cycle are made of."""
+        return DecayWeights(
+            rate_per_day=self.rate_per_day,
+            archive_below=self.threshold,
+            emotion_base=self.emotion_weights.base,
+            arousal_boost=self.emotion_weights.arousal_boost,
+            check_interval_hours=self.check_interval_hours,
+            protect_importance_floor=self.protect_importance_floor or None,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class MergeSettings:
     """How a new text joins a memory that says the same."""
 
     threshold: float = field(
-        default=75.0, metadata=rule("match score above which two texts are one memory", low=0.0, high=100.0, hot=True)
+        default=constants.TWIN_THRESHOLD,
+        metadata=rule("match score above which two texts are one memory", low=0.0, high=100.0, hot=True),
     )
     mode: MergeMode = field(
         default="rewrite",
@@ -277,20 +306,31 @@ class CardSettings:
 
     history: int = field(default=2, metadata=rule("older versions kept of each card", low=0, high=100, hot=True))
     max_injected: int = field(
-        default=3, metadata=rule("most cards put into a conversation at each turn; 0: none", low=0, high=10, hot=True)
+        default=constants.INJECTED_DEFAULT,
+        metadata=rule(
+            "most cards put into a conversation at each turn; 0: none", low=0, high=constants.INJECTED_LIMIT, hot=True
+        ),
     )
-    threshold: float = field(default=0.5, metadata=rule("final score that a card needs", low=0.0, high=1.0, hot=True))
+    threshold: float = field(
+        default=constants.FINAL_THRESHOLD, metadata=rule("final score that a card needs", low=0.0, high=1.0, hot=True)
+    )
     relevance_floor: float = field(
-        default=0.2, metadata=rule("relevance that a card needs besides; 0: none", low=0.0, high=1.0, hot=True)
+        default=constants.RELEVANCE_FLOOR,
+        metadata=rule("relevance that a card needs besides; 0: none", low=0.0, high=1.0, hot=True),
     )
     recency: RecencyMode = field(
         default="step",
         metadata=rule("step: full for 30 days, then falling; smooth: the same without the drop at day 30", hot=True),
     )
     used_similarity: float = field(
-        default=0.35,
+        default=constants.USED_SIMILARITY,
         metadata=rule("similarity of reply and card from which the card counts as used", low=0.0, high=1.0, hot=True),
     )
+
+    @property
+    def weights(self) -> FinalWeights:
+        """What the final score of a card is made of."""
+        return FinalWeights(threshold=self.threshold, relevance_floor=self.relevance_floor, recency_mode=self.recency)
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,3 +446,20 @@ class Settings:
     wikilink: WikilinkSettings = WikilinkSettings()
     surface: SurfaceSettings = SurfaceSettings()
     hook: HookSettings = HookSettings()
+
+    @property
+    def match_weights(self) -> MatchWeights:
+        """What the match score is made of."""
+        parts = self.scoring_weights
+        return MatchWeights(
+            topic=parts.topic_relevance,
+            emotion=parts.emotion_resonance,
+            time=parts.time_proximity,
+            importance=parts.importance,
+            name=parts.name_weight,
+            domain=parts.domain_weight,
+            tags=parts.tags_weight,
+            body=parts.content_weight,
+            threshold=self.matching.fuzzy_threshold,
+            topic_mode=self.matching.topic,
+        )
