@@ -167,9 +167,9 @@ def holds_mask(text: str) -> bool:
     return _MASK.search(text) is not None
 
 
-def mask_spans(text: str) -> Iterator[Span]:
-    """Where masks stand, so that a text is not cut inside one."""
-    return (match.span() for match in _MASK.finditer(text))
+def mask_spans(text: str, start: int = 0, end: int | None = None) -> Iterator[Span]:
+    """Where masks stand between two positions, so that a text is not cut inside one."""
+    return (match.span() for match in _MASK.finditer(text, start, len(text) if end is None else end))
 
 
 def _label_of(match: re.Match[str]) -> tuple[str, int]:
