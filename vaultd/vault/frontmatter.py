@@ -98,5 +98,5 @@ def properties(header: str) -> dict[str, PropertyValue]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise UnreadableNote("", "what stands between the first two `---` lines is text, not properties", 2)
+        raise UnreadableNote("", "no properties stand between the first two `---` lines", 2)
     return value

@@ -27,6 +27,8 @@ _TAGGED: Final[dict[str, type]] = {  # by the tag a text wrote out; other tags l
     "tag:yaml.org,2002:bool": bool,
     "tag:yaml.org,2002:null": type(None),
 }
+# In brackets libyaml takes any `?` for the long form of a key; in 1.2 it must stand alone.
+_MASKED = re.compile(STRANGE.pattern + r"|\?(?=\S)")
 _PRIVATE: Final = (range(0xE000, 0xF8FF), range(0x10_0000, 0x10_FFFD))
 
 # PyYAML's wheels hold libyaml wherever we run; without it everything works, ten times slower.
@@ -50,7 +52,7 @@ class Disguise:
     """Carries characters that libyaml would trip over through it, as private-use characters the text does not hold."""
 
     def __init__(self, text: str) -> None:
-        strange = sorted(set(STRANGE.findall(text)))
+        strange = sorted(set(_MASKED.findall(text)))
         taken = set(text) if strange else set()
         free = (chr(code) for codes in _PRIVATE for code in codes if chr(code) not in taken)
         self._masks = dict(zip(strange, free, strict=False))
@@ -58,7 +60,7 @@ class Disguise:
 
     def hide(self, text: str) -> str:
         """The text that libyaml may see: as many characters, with line breaks at `\\n` and `\\r\\n` only."""
-        return STRANGE.sub(lambda match: self._masks[match[0]], text) if self._masks else text
+        return _MASKED.sub(lambda match: self._masks[match[0]], text) if self._masks else text
 
     def show(self, text: str) -> str:
         """The characters as they stand in the file."""

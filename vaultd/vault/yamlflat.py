@@ -26,7 +26,7 @@ def read(text: str) -> dict[str, PropertyValue] | None:
     if "\t" in text or STRANGE.search(text):
         return None
     lines = _Lines()
-    if all(lines.take_key(line) or lines.take_item(line) for line in text.split("\n") if line):
+    if all(lines.take_key(line) or lines.take_item(line) for line in text.split("\n") if line[:1] not in ("", "#")):
         return lines.properties or None
     return None
 
