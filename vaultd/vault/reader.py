@@ -13,7 +13,8 @@ from typing import Final
 
 from vaultd.core.errors import OutsideVault, UnreadableNote, VaultUnavailable
 from vaultd.core.note import FileStamp, Note, NotePath, NoteProblem
-from vaultd.vault import codec, sync
+from vaultd.vault import sync
+from vaultd.vault.codec import decode
 from vaultd.vault.layout import Layout
 
 MAX_NOTE_BYTES: Final = 10 * 1024 * 1024
@@ -78,7 +79,7 @@ class VaultReader:
             if exc.errno in _GONE:
                 return None
             return _unread(path, None, os.strerror(exc.errno) if exc.errno else str(exc))
-        return codec.decode(path, raw, stamp_of(status))
+        return decode(path, raw, stamp_of(status))
 
     def read_bytes(self, path: NotePath) -> bytes | None:
         """The bytes at `path`; None if no file is there. Raises UnreadableNote, OutsideVault."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,7 +28,9 @@ from vaultd.vault.layout import TRASH, Layout
 from vaultd.vault.log import Entry, Operation, WriteLog
 from vaultd.vault.reader import VaultReader
 
-CHANGE_TRIES: Final = 5
+# a save of another program takes some ten milliseconds; the last try comes after a fifth of a second
+_PAUSES_S: Final = (0.01, 0.03, 0.05, 0.1)
+CHANGE_TRIES: Final = len(_PAUSES_S) + 1
 _NO_STAMP: Final = FileStamp(0, 0, 0)
 
 
@@ -65,10 +68,13 @@ class VaultWriter:
         may_write: Callable[[], str | None] | None = None,
         clock: Callable[[], datetime] = utc_now,
         disk: Disk | None = None,
+        pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self._layout = layout
         self._reader = VaultReader(layout)
-        self._file = AtomicFile(disk or Disk(), displaced=self.keep_displaced)
+        self._disk = disk or Disk()
+        self._file = AtomicFile(self._disk, displaced=self.keep_displaced, pause=pause)
+        self._pause = pause
         self.log = log
         self.history = history or History(layout.state_dir)
         self._may_write = may_write or self._git_reason
@@ -142,18 +148,43 @@ class VaultWriter:
         `edit` may be called several times and may raise to give up. Equal bytes are not written.
         """
         with self._lock:
-            for _ in range(CHANGE_TRIES):
-                old = self._reader.read_bytes(path)
-                if old is None:
-                    raise LostRace(path)
-                new = edit(old)
+            for pause_s in _PAUSES_S:
                 try:
-                    return self.replace(
-                        path, new, expected=checksum(old), why=why, keep=keep, versions=versions, allow_own=allow_own
-                    )
+                    return self._change_once(path, edit, why=why, keep=keep, versions=versions, allow_own=allow_own)
                 except LostRace:
-                    continue
+                    self._pause(pause_s)
+            return self._change_once(path, edit, why=why, keep=keep, versions=versions, allow_own=allow_own)
+
+    def _change_once(
+        self,
+        path: NotePath,
+        edit: Callable[[bytes], bytes],
+        *,
+        why: str,
+        keep: bool | None,
+        versions: int | None,
+        allow_own: bool,
+    ) -> Receipt:
+        old = self._reader.read_bytes(path)
+        if old is None:
             raise LostRace(path)
+        try:
+            new = edit(old)
+        except UnwritableNote as exc:
+            # half a note, in the middle of somebody's save, is a race and no bad note
+            if self._is_being_saved(path, old):
+                raise LostRace(path) from exc
+            raise
+        return self.replace(
+            path, new, expected=checksum(old), why=why, keep=keep, versions=versions, allow_own=allow_own
+        )
+
+    def _is_being_saved(self, path: NotePath, seen: bytes) -> bool:
+        place = self._layout.absolute(path)
+        try:
+            return self._disk.open_for_writing(place) is True or self._disk.read(place) != seen
+        except FileNotFoundError:
+            return True
 
     def move(self, path: NotePath, target: NotePath, *, why: str = "", allow_own: bool = False) -> Receipt:
         """Give a note another path, folders included, its bytes untouched. Where a file stands already: LostRace.

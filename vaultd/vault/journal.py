@@ -1,0 +1,330 @@
+"""Activations, counted without writing notes: one journal a machine inside the vault, summed up over machines.
+
+    .vaultd/machines/<machine>/activations.jsonl        {"id": …, "t": 3.3, "u": "…", "s": 17, "b": 7, "f": 12, "o": 2.3}
+
+Each line says where a note stands for one machine: `t` its activations by this machine so far, `u` its last use, `s` a
+sequence number. Lines are absolute, so a line that comes twice or late changes nothing; for a note the line with the
+highest `t` counts. `b`, `f` and `o` keep the count right where a note had one before the journal knew it (see below, and
+docs/decisions/0004-activation-journal.md):
+
+    count = max(floor, B + Σ t over machines, F + (t − o) of any machine)
+
+`floor` is what the frontmatter says. `B` is the smallest `b`: the floor that a machine saw when it first counted the note
+and knew no other machine's count of it. `F` = `f` is the count a machine saw when the sum did not account for it (a hand
+edit, a lost journal, a journal that comes later than the note), `o` its own `t` at that time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import threading
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from vaultd.core.errors import VaultError
+from vaultd.core.properties import parse_moment
+from vaultd.vault.atomic import disk_errors
+
+COMPACT_FROM_LINES: Final = 2_000
+COMPACT_RATIO: Final = 4  # lines a note
+FUTURE_TOLERANCE: Final = timedelta(hours=24)  # clocks and zones differ; a last use beyond is no valid one
+_DIGITS: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Where one note stands for one machine; the names are those of the file."""
+
+    t: float = 0.0
+    u: datetime | None = None
+    s: int = 0
+    b: float = 0.0
+    f: float | None = None
+    o: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What all journals together say of a note. Time is aware."""
+
+    count: float
+    last_use: datetime | None
+
+
+NOTHING: Final = Total(0.0, None)
+
+
+def combined_count(floor: float, total: Total) -> float:
+    """A note's activation count: what its frontmatter says or what the journals say, whichever is higher."""
+    return max(floor, total.count)
+
+
+def combined_last_use(last_active: datetime, total: Total, *, now: datetime) -> datetime:
+    """The latest of a note's own `last_active` and the journals' last use; one more than a day ahead does not count."""
+    moments = [moment for moment in (last_active, total.last_use) if moment and moment <= now + FUTURE_TOLERANCE]
+    return max(moments, default=last_active)
+
+
+def total_of(tallies: Iterable[Tally]) -> Total:
+    """One note's tallies, one a machine, as one count and one last use."""
+    known = tuple(tallies)
+    if not known:
+        return NOTHING
+    summed = min(tally.b for tally in known) + math.fsum(tally.t for tally in known)
+    seen = max((tally.f + tally.t - tally.o for tally in known if tally.f is not None), default=0.0)
+    last_use = max((tally.u for tally in known if tally.u is not None), default=None)
+    return Total(round(max(summed, seen), _DIGITS), last_use)
+
+
+class Journal:
+    """The journals below `state_dir`; only that of `machine_id` is written. Thread-safe.
+
+    `bump` counts in memory, `flush` writes: call it after every answer. Raises VaultError, StorageFull when writing.
+    """
+
+    def __init__(self, state_dir: Path, machine_id: str) -> None:
+        self._machines = state_dir / "machines"
+        self._machine = machine_id
+        self._place = self._machines / machine_id / "activations.jsonl"
+        self._lock = threading.RLock()
+        self._tallies: dict[str, dict[str, Tally]] = {}
+        self._stamps: dict[Path, tuple[int, int, int]] = {}
+        self._totals: dict[str, Total] = {}
+        self._pending: set[str] = set()
+        self._lines = 0
+        self._own = self._load_own()
+        self._own_stamp = _stamp(self._place)
+        self.refresh()
+
+    def bump(self, note_id: str, amount: float, when: datetime | None, *, floor: float = 0.0) -> Total:
+        """Count `amount` activations of a note; `when` None leaves its last use (a ripple). The new total.
+
+        `floor` is the activation count in the note's frontmatter, 0 where it has none.
+        """
+        if not (math.isfinite(amount) and amount >= 0 and math.isfinite(floor)):
+            raise ValueError(f"an activation is a finite number from 0, not {amount!r} over {floor!r}")
+        with self._lock:
+            own = self._own.get(note_id)
+            others = [tallies[note_id] for tallies in self._others() if note_id in tallies]
+            if own is None:
+                own = Tally(b=min((tally.b for tally in others), default=max(0.0, floor)))
+            before = max(floor, total_of([own, *others]).count)
+            new = replace(own, t=round(own.t + amount, _DIGITS), u=_later(own.u, when), s=own.s + 1)
+            if total_of([new, *others]).count < before + amount - 10**-_DIGITS:
+                new = replace(new, f=before, o=own.t)
+            self._own[note_id] = new
+            self._pending.add(note_id)
+            self._totals[note_id] = total_of([new, *others])
+            return self._totals[note_id]
+
+    def total(self, note_id: str) -> Total:
+        """What the journals say of one note."""
+        with self._lock:
+            return self._totals.get(note_id, NOTHING)
+
+    def totals(self) -> Mapping[str, Total]:
+        """What the journals say of every note that one of them counts; a copy."""
+        with self._lock:
+            return dict(self._totals)
+
+    def refresh(self) -> frozenset[str]:
+        """Read other machines' journals where they changed on disk; the ids of the notes whose total changed."""
+        with self._lock:
+            if not self._read_changed_files() and self._totals:
+                return frozenset()
+            by_note: dict[str, list[Tally]] = {}
+            for tallies in (self._own, *self._others()):
+                for note_id, tally in tallies.items():
+                    by_note.setdefault(note_id, []).append(tally)
+            before, self._totals = self._totals, {note_id: total_of(found) for note_id, found in by_note.items()}
+            ids = before.keys() | self._totals.keys()
+            return frozenset(note_id for note_id in ids if before.get(note_id) != self._totals.get(note_id))
+
+    def flush(self, *, durable: bool = True) -> int:
+        """Append what was counted since the last flush, `durable` to the platter; how many notes.
+
+        A journal that something else changed on disk is read, and written whole.
+        """
+        with self._lock:
+            foreign = _stamp(self._place) != self._own_stamp
+            if foreign:
+                # a checkout or a restored backup: what it brings counts, and what it lost is written again
+                self._absorb()
+            if not self._pending and not (foreign and self._own):
+                return 0
+            pending = sorted(self._pending)
+            if foreign or self._lines + len(pending) > max(COMPACT_FROM_LINES, COMPACT_RATIO * len(self._own)):
+                self._rewrite(durable=durable)
+            else:
+                self._append(b"".join(_line(note_id, self._own[note_id]) for note_id in pending), durable=durable)
+                self._lines += len(pending)
+            self._own_stamp = _stamp(self._place)
+            self._pending.clear()
+            return len(pending)
+
+    def _absorb(self) -> None:
+        for place in self._files(self._machine):
+            _read_into(self._own, place)
+
+    def drop(self, note_ids: Collection[str]) -> None:
+        """Forget this machine's counts of notes that are gone for good."""
+        with self._lock:
+            gone = [note_id for note_id in note_ids if self._own.pop(note_id, None) is not None]
+            if not gone:
+                return
+            self._pending.difference_update(gone)
+            self._rewrite(durable=True)
+            self._own_stamp = _stamp(self._place)
+            for note_id in gone:
+                total = total_of([tallies[note_id] for tallies in self._others() if note_id in tallies])
+                if total == NOTHING:
+                    self._totals.pop(note_id, None)
+                else:
+                    self._totals[note_id] = total
+
+    def _others(self) -> list[dict[str, Tally]]:
+        return [tallies for machine, tallies in self._tallies.items() if machine != self._machine]
+
+    def _load_own(self) -> dict[str, Tally]:
+        tallies: dict[str, Tally] = {}
+        for place in self._files(self._machine):
+            self._lines += _read_into(tallies, place)
+        return tallies
+
+    def _files(self, machine: str) -> list[Path]:
+        # a sync tool may put a copy beside the journal; lines are absolute, so reading both does no harm
+        return sorted((self._machines / machine).glob("activations*.jsonl"))
+
+    def _read_changed_files(self) -> bool:
+        try:
+            machines = sorted(entry.name for entry in os.scandir(self._machines) if entry.is_dir())
+        except FileNotFoundError:
+            machines = []
+        except OSError as exc:
+            raise VaultError(f"the journals can't be listed: {exc.strerror}") from exc
+        changed = False
+        for machine in machines:
+            if machine != self._machine:
+                changed |= self._read_machine(machine)
+        for machine in self._tallies.keys() - set(machines):
+            del self._tallies[machine]
+            changed = True
+        return changed
+
+    def _read_machine(self, machine: str) -> bool:
+        files = self._files(machine)
+        stamps = {place: _stamp(place) for place in files}
+        known = {place: stamp for place, stamp in self._stamps.items() if place.parent.name == machine}
+        if stamps == known:
+            return False
+        for place in known:
+            del self._stamps[place]
+        self._stamps.update(stamps)
+        tallies: dict[str, Tally] = {}
+        for place in files:
+            _read_into(tallies, place)
+        self._tallies[machine] = tallies
+        return True
+
+    def _append(self, lines: bytes, *, durable: bool) -> None:
+        with disk_errors("activation journal"):
+            self._place.parent.mkdir(parents=True, exist_ok=True)
+            with self._place.open("a+b") as file:
+                size = file.seek(0, os.SEEK_END)
+                if size:
+                    file.seek(size - 1)
+                    # half a line from a crash must not swallow the first new one
+                    lines = lines if file.read(1) == b"\n" else b"\n" + lines
+                file.write(lines)
+                file.flush()
+                if durable:
+                    os.fsync(file.fileno())
+
+    def _rewrite(self, *, durable: bool) -> None:
+        with disk_errors("activation journal"):
+            self._place.parent.mkdir(parents=True, exist_ok=True)
+            part = self._place.with_name(".activations.tmp")
+            try:
+                with part.open("wb") as file:
+                    file.writelines(_line(note_id, tally) for note_id, tally in sorted(self._own.items()))
+                    file.flush()
+                    if durable:
+                        os.fsync(file.fileno())
+                part.replace(self._place)
+            finally:
+                part.unlink(missing_ok=True)
+            for place in self._files(self._machine):
+                if place != self._place:
+                    place.unlink(missing_ok=True)
+            self._lines = len(self._own)
+
+
+def _later(one: datetime | None, other: datetime | None) -> datetime | None:
+    moments = [moment for moment in (one, other) if moment is not None]
+    return max(moments, default=None)
+
+
+def _stamp(place: Path) -> tuple[int, int, int]:
+    try:
+        status = place.stat()
+    except OSError:
+        return (-1, 0, 0)
+    return status.st_size, status.st_mtime_ns, status.st_ino
+
+
+def _line(note_id: str, tally: Tally) -> bytes:
+    line: dict[str, object] = {"id": note_id, "t": tally.t, "s": tally.s}
+    if tally.u is not None:
+        line["u"] = tally.u.astimezone(UTC).isoformat(timespec="milliseconds")
+    if tally.b:
+        line["b"] = tally.b
+    if tally.f is not None:
+        line["f"] = tally.f
+        line["o"] = tally.o
+    return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+
+
+def _read_into(tallies: dict[str, Tally], place: Path) -> int:
+    """Add a journal's lines to what is known of its machine; how many lines it has. Broken lines are passed over."""
+    try:
+        raw = place.read_bytes()
+    except OSError:
+        return 0
+    lines = raw.split(b"\n")
+    for text in lines:
+        with contextlib.suppress(ValueError, TypeError, AttributeError, KeyError):
+            note_id, tally = _parsed(json.loads(text))
+            known = tallies.get(note_id)
+            if known is None:
+                tallies[note_id] = tally
+            else:
+                newest = max(known, tally, key=lambda one: (one.t, one.s))
+                tallies[note_id] = replace(newest, u=_later(known.u, tally.u))
+    return len(lines) - 1
+
+
+def _parsed(line: Mapping[str, object]) -> tuple[str, Tally]:
+    note_id, sequence, moment = line["id"], line.get("s", 0), line.get("u")
+    if not isinstance(note_id, str) or not isinstance(sequence, int):
+        raise TypeError("a journal line's id and sequence")
+    floor = line.get("f")
+    return note_id, Tally(
+        t=_number(line["t"]),
+        u=parse_moment(moment) if isinstance(moment, str) else None,
+        s=sequence,
+        b=_number(line.get("b", 0.0)),
+        f=None if floor is None else _number(floor),
+        o=_number(line.get("o", 0.0)),
+    )
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+        raise ValueError(f"{value!r} is no count")
+    return float(value)

@@ -1,0 +1,157 @@
+"""Move a note and keep the links to it alive; one group in the write log, so that one undo takes all of it back."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+
+from vaultd.core.errors import OutsideVault, UnreadableNote, VaultError
+from vaultd.core.note import FileStamp, NotePath, Receipt, path_key
+from vaultd.vault.layout import Layout
+from vaultd.vault.links import find_links
+from vaultd.vault.reader import Skipped, VaultReader
+from vaultd.vault.resolving import Resolver, Rewrite, rewrite
+from vaultd.vault.writer import VaultWriter
+
+_CANVAS_SUFFIX = ".canvas"
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What a move did: the note's own receipt, one for each note whose links changed, and what is left to a person."""
+
+    receipt: Receipt
+    rewritten: tuple[Receipt, ...] = ()
+    left: tuple[Skipped, ...] = ()
+
+    @property
+    def receipts(self) -> tuple[Receipt, ...]:
+        """All receipts, the moved note's first."""
+        return (self.receipt, *self.rewritten)
+
+
+class Mover:
+    """Moves notes. Knows which notes link to which names; `refresh` before a run of moves reads what changed."""
+
+    def __init__(self, layout: Layout, reader: VaultReader, writer: VaultWriter) -> None:
+        self._layout = layout
+        self._reader = reader
+        self._writer = writer
+        self._stamps: dict[NotePath, FileStamp] = {}
+        self._names_in: dict[NotePath, frozenset[str]] = {}
+        self._linking: dict[str, set[NotePath]] = {}
+        self._canvases: list[NotePath] = []
+        self._resolver = Resolver(())
+
+    def refresh(self) -> None:
+        """Read the links of every note that changed since the last call. Raises VaultUnavailable."""
+        scan = self._reader.scan()
+        for path in self._stamps.keys() - scan.stamps.keys():
+            self._forget(path)
+        for path, stamp in scan.stamps.items():
+            if self._stamps.get(path) != stamp:
+                self._forget(path)
+                self._learn(path, stamp)
+        self._list_files()
+
+    def move(self, path: NotePath, target: NotePath, *, why: str = "") -> Moved:
+        """Move a note; then rewrite path-form links that would stop leading to it, each in its own form.
+
+        Raises what `VaultWriter.move` raises; then nothing has changed. A note whose links can't be rewritten (read-only,
+        busy, a path that its form can't carry) and a canvas that shows the note are named in `left`.
+        """
+        with self._writer.exclusively(), self._writer.log.together(why or "move"):
+            receipt = self._writer.move(path, target, why=why)
+            left = [
+                Skipped(canvas, f"a canvas shows {path}, which is now {target}") for canvas in self._canvases_with(path)
+            ]
+            rewritten: list[Receipt] = []
+            for source in sorted(self._sources(path)):
+                self._rewrite(source, path, target, rewritten, left)
+            self._resolver.move(path, target)
+            self._rename(path, target)
+            settled = {done.path: done for done in rewritten}
+            return Moved(settled.pop(target, receipt), tuple(settled.values()), tuple(left))
+
+    def _sources(self, path: NotePath) -> set[NotePath]:
+        """The notes that may have to change: those that link to the name, and the note itself."""
+        return self._linking.get(_name(path), set()) | {path}
+
+    def _rewrite(
+        self, source: NotePath, old: NotePath, new: NotePath, rewritten: list[Receipt], left: list[Skipped]
+    ) -> None:
+        place = new if source == old else source
+        last: list[Rewrite] = []
+
+        def edit(raw: bytes) -> bytes:
+            last[:] = [rewrite(raw, source=source, old=old, new=new, resolver=self._resolver)]
+            return last[0].raw
+
+        try:
+            receipt = self._writer.change(place, edit, why="links", keep=False, allow_own=True)
+        except VaultError as exc:
+            # the move itself is done; a link that stays behind is told, and never a reason to stop half-way
+            left.append(Skipped(place, f"its links to {old} were not rewritten: {exc}"))
+            return
+        if last and last[0].changed:
+            rewritten.append(receipt)
+            self._forget(place)
+            self._learn(place, self._reader.stamp(place))
+        left.extend(
+            Skipped(place, f"its link {written} can't say {new}") for written in (last[0].failed if last else ())
+        )
+
+    def _learn(self, path: NotePath, stamp: FileStamp | None) -> None:
+        try:
+            raw = self._reader.read_bytes(path)
+        except UnreadableNote:
+            return
+        if raw is None or stamp is None:
+            return
+        self._stamps[path] = stamp
+        names: frozenset[str] = frozenset()
+        if b"[[" in raw or b"](" in raw:
+            names = frozenset(_name(link.target) for link in find_links(raw.decode("utf-8", "surrogateescape")))
+        self._names_in[path] = names
+        for name in names:
+            self._linking.setdefault(name, set()).add(path)
+
+    def _forget(self, path: NotePath) -> None:
+        self._stamps.pop(path, None)
+        for name in self._names_in.pop(path, frozenset()):
+            self._linking[name].discard(path)
+
+    def _rename(self, path: NotePath, target: NotePath) -> None:
+        self._forget(path)
+        self._forget(target)
+        self._learn(target, self._reader.stamp(target))
+
+    def _list_files(self) -> None:
+        """Every file that a link may mean, attachments included."""
+        files: list[str] = []
+        self._canvases = []
+        root = os.fspath(self._layout.root)
+        for folder, folders, names in os.walk(root):
+            inside = os.path.relpath(folder, root).replace(os.sep, "/")
+            prefix = "" if inside == "." else inside + "/"
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            files.extend(prefix + name for name in names if not name.startswith("."))
+        self._resolver = Resolver(files)
+        self._canvases = [NotePath(path) for path in files if path.lower().endswith(_CANVAS_SUFFIX)]
+
+    def _canvases_with(self, path: NotePath) -> list[NotePath]:
+        return [canvas for canvas in self._canvases if path_key(path) in self._files_in(canvas)]
+
+    def _files_in(self, canvas: NotePath) -> set[str]:
+        try:
+            nodes = json.loads(self._reader.read_bytes(canvas) or b"{}").get("nodes", [])
+            return {path_key(str(node["file"])) for node in nodes if "file" in node}
+        except (ValueError, TypeError, AttributeError, UnreadableNote, OutsideVault):
+            return set()
+
+
+def _name(path: str) -> str:
+    """What links to a file are looked up by: its name without folder and `.md`, as the file system may fold it."""
+    name = path_key(path).rpartition("/")[2].casefold()
+    return name.removesuffix(".md")
