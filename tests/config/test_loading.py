@@ -197,14 +197,11 @@ def test_chat_model_counts_as_configured_by_key_or_by_another_address(write):
     assert load(write(""), {"VAULTD_BASE_URL": "http://localhost:11434/v1"}).llm.configured
 
 
-def test_port_that_others_reach_needs_a_long_token(write):
-    environ = {"VAULTD_HOST": "0.0.0.0", "VAULTD_TOKEN": "hunter2"}
+def test_wrong_secret_is_not_repeated():
+    with pytest.raises(SettingsError, match=r"server\.token: the value is not allowed") as caught:
+        load(None, {"VAULTD_TOKEN": "hunter 2"})
 
-    with pytest.raises(SettingsError, match=r"server\.token: the value is not allowed; use 32 characters") as caught:
-        load(write(""), environ)
-    assert "hunter2" not in str(caught.value)
-    assert load(write(""), environ | {"VAULTD_TOKEN": "x" * 32}).server.host == "0.0.0.0"
-    assert load(write(""), environ | {"VAULTD_HOST": "localhost"}).server.token == "hunter2"
+    assert "hunter" not in str(caught.value)
 
 
 WRONG = [

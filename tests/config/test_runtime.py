@@ -126,6 +126,13 @@ def test_living_process_that_does_not_answer_is_no_daemon(tmp_path):
     assert find_daemon(tmp_path, tmp_path) is None  # nobody listens any more
 
 
+def test_port_that_passed_to_another_daemon_is_not_this_ones(tmp_path):
+    with health(b'{"status": "ok", "pid": 1}') as port:
+        write_runtime(state_folder(tmp_path, tmp_path), a_runtime(port=port))
+
+        assert find_daemon(tmp_path, tmp_path) is None
+
+
 def test_processes_are_told_alive_from_ended():
     assert is_alive(os.getpid())
     assert not is_alive(ended_process())

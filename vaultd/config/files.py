@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -31,19 +31,19 @@ def write_text(path: Path, text: str, *, private: bool = False) -> None:
     """
     target = path.resolve()
     mode = PRIVATE
-    temporary: str | None = None
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if not private and target.exists():
             mode = target.stat().st_mode & 0o777
-        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-        with os.fdopen(descriptor, "wb") as handle:
+        temporary.unlink(missing_ok=True)  # of an earlier process with this number
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb") as handle:
             handle.write(text.encode("utf-8"))
             handle.flush()
             os.fsync(handle.fileno())
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(target)
+        temporary.chmod(mode)
+        temporary.replace(target)
     except OSError as exc:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
         raise SettingsError(f"{path}: cannot be written ({exc.strerror}); check the folder's permissions") from exc

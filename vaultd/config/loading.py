@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import ipaddress
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +17,6 @@ from vaultd.scoring.constants import MatchWeights
 from vaultd.settings import KEYS, Key, Settings, Value, with_values
 
 VARIABLE_PREFIX: Final = "VAULTD_"
-LEAST_TOKEN_BYTES: Final = 32  # of a token that guards a port others can reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +162,7 @@ def _infer_provider(found: dict[str, _Given], layers: Sequence[Mapping[str, _Giv
 
 def check_together(settings: Settings) -> None:
     """What no key can tell alone; for settings that were changed one by one as well. Raises SettingsError."""
-    embedding, server = settings.embedding, settings.server
+    embedding = settings.embedding
     if embedding.provider == "openai":
         for name, value in (("embedding.base_url", embedding.base_url), ("embedding.model", embedding.model)):
             if not value:
@@ -175,9 +172,6 @@ def check_together(settings: Settings) -> None:
                     "or set embedding.provider to local or none"
                 )
     _check_weights(settings.match_weights)
-    reachable = not _is_loopback(server.host)
-    if reachable and server.token and len(server.token.encode()) < LEAST_TOKEN_BYTES and not server.public_url:
-        raise refusal(KEYS["server.token"], "", f"{LEAST_TOKEN_BYTES} characters or more where {server.host} is served")
 
 
 def _check_weights(weights: MatchWeights) -> None:
@@ -186,15 +180,6 @@ def _check_weights(weights: MatchWeights) -> None:
         raise refusal(KEYS["scoring_weights.topic_relevance"], 0, "more than 0 for one of the four parts at least")
     if not weights.fuzzy_total:
         raise refusal(KEYS["scoring_weights.name_weight"], 0, "more than 0 for one of name, domain, tags and content")
-
-
-def _is_loopback(host: str) -> bool:
-    if host.casefold() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def _unknown(name: str, where: str) -> SettingsError:
@@ -206,12 +191,16 @@ def _unknown(name: str, where: str) -> SettingsError:
 
 def _nearest(name: str) -> Iterator[str]:
     """Names like `name`, best first: as a whole, then by the last part alone."""
+    import difflib  # only for a mistake: it would cost each command time to start
+
     yield from difflib.get_close_matches(name, [*KEYS, *sorted(OLD_NAMES)], n=1, cutoff=0.7)
     tails = {key.rpartition(".")[2]: key for key in KEYS}
     yield from (tails[tail] for tail in difflib.get_close_matches(name.rpartition(".")[2], tails, n=1, cutoff=0.7))
 
 
 def _unknown_variable(name: str, known: set[str]) -> SettingsError:
+    import difflib
+
     guess = difflib.get_close_matches(name, sorted(known), n=1)
     hint = f"did you mean {guess[0]}?" if guess else "see `vaultd config show`"
     return SettingsError(f"{name}: no setting has this variable; {hint}")

@@ -65,7 +65,7 @@ def remove_runtime(folder: Path, pid: int) -> None:
 def find_daemon(vault: Path, state_dir: Path | None = None) -> Runtime | None:
     """The daemon that serves this vault: its process lives and its /health answers. None where none does."""
     left = read_runtime(state_folder(vault, state_dir))
-    if left is None or not is_alive(left.pid) or not _answers(left.url):
+    if left is None or not is_alive(left.pid) or not _answers(left):
         return None
     return left
 
@@ -100,13 +100,18 @@ def make_token(folder: Path) -> str:
     return made
 
 
-def _answers(url: str) -> bool:
-    parts = urlsplit(url)
+def _answers(runtime: Runtime) -> bool:
+    parts = urlsplit(runtime.url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=HEALTH_TIMEOUT_S)
     try:
         connection.request("GET", "/health")
         answer = connection.getresponse()
-        return answer.status == http.client.OK and json.loads(answer.read(65536)).get("status") == "ok"
+        health = json.loads(answer.read(65536))
+        return (
+            answer.status == http.client.OK
+            and health.get("status") == "ok"
+            and health.get("pid", runtime.pid) == runtime.pid  # the port may have passed to another vault's daemon
+        )
     except (OSError, http.client.HTTPException, ValueError, AttributeError):
         return False
     finally:

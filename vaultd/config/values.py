@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo
 
 import yaml
 
@@ -176,6 +175,8 @@ def _demand(name: str, value: object) -> str:
 
 
 def _is_zone(name: str) -> bool:
+    from zoneinfo import ZoneInfo  # few set a zone, and every command would wait for it
+
     try:
         ZoneInfo(name)
     except (KeyError, ValueError, OSError):  # unknown name, a path, a folder of the zone tree
