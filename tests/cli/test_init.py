@@ -1,0 +1,82 @@
+import re
+
+import yaml
+
+FOLDERS = {"permanent", "dynamic", "feel", "archive", "cards", "inbox", "conversations", ".vaultd"}
+
+
+def test_init_makes_folders_identity_and_settings(run, home):
+    result = run("init", "--vault", "Notes", "--yes")
+
+    assert result.exit_code == 0
+    assert {item.name for item in (home / "Notes").iterdir()} == FOLDERS
+    identity = yaml.safe_load((home / "Notes/.vaultd/vault.yaml").read_text())
+    assert re.fullmatch("[0-9a-f]{16}", str(identity["id"]))
+    assert (home / ".config/vaultd/config.yaml").read_text() == f"vault:\n  path: {home / 'Notes'}\n"
+    assert "`vaultd serve`" in result.stdout
+
+
+def test_everything_is_shown_before_it_is_made_and_no_means_no(run, home):
+    result = run("init", "--vault", "Notes", input="n\n")
+
+    assert result.exit_code == 1
+    assert "This will be made:" in result.stdout
+    assert f"folders in {home / 'Notes'}: permanent, dynamic" in result.stdout
+    assert "vault.path" in result.stdout
+    assert list(home.iterdir()) == []
+
+
+def test_folder_is_asked_for_and_yes_is_the_default(run, home):
+    result = run("init", input="Notes\n\n")
+
+    assert result.exit_code == 0
+    assert (home / "Notes/dynamic").is_dir()
+
+
+def test_obsidians_folder_is_proposed_when_we_stand_in_it(run, home):
+    (home / ".obsidian").mkdir()
+
+    result = run("init", "--yes")
+
+    assert result.exit_code == 0
+    assert (home / "dynamic").is_dir()
+
+
+def test_notes_that_are_there_stay_and_a_subfolder_may_hold_the_memories(run, home):
+    note = home / "Notes" / "mine.md"
+    note.parent.mkdir()
+    note.write_bytes(b"mine\r\n")
+
+    run("init", "--vault", "Notes", "--root", "AI/Memories", "--language", "en", "--yes")
+
+    assert note.read_bytes() == b"mine\r\n"
+    assert {item.name for item in (home / "Notes/AI/Memories").iterdir()} == FOLDERS
+    assert run("config", "get", "memory.root").stdout == "AI/Memories\n"
+    assert run("config", "get", "language").stdout == "en\n"
+
+
+def test_second_time_has_nothing_to_do(run, home):
+    run("init", "--vault", "Notes", "--yes")
+    identity = (home / "Notes/.vaultd/vault.yaml").read_text()
+
+    result = run("init", "--vault", "Notes", "--yes")
+
+    assert result.stdout.startswith("Everything is there already.\n")
+    assert (home / "Notes/.vaultd/vault.yaml").read_text() == identity
+
+
+def test_wrong_subfolder_is_refused_before_anything_is_made(run, home):
+    result = run("init", "--vault", "Notes", "--root", "../out", "--yes")
+
+    assert result.exit_code == 1
+    assert 'memory.root: "../out" is not allowed' in result.stderr
+    assert list(home.iterdir()) == []
+
+
+def test_folder_that_cannot_be_made_is_one_line(run, home):
+    (home / "Notes").write_text("a file")
+
+    result = run("init", "--vault", str(home / "Notes" / "below"), "--yes")
+
+    assert result.exit_code == 1
+    assert "cannot be written" in result.stderr

@@ -1,0 +1,66 @@
+import json
+
+from vaultd.config.paths import runtime_file, state_folder
+
+
+def test_status_says_where_the_daemon_is_and_how_the_index_is(run, daemon, vault):
+    result = run("status")
+
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"{vault} is served at http://127.0.0.1:")
+    assert "(ready; process " in result.stdout
+    assert "  notes                  1,234\n" in result.stdout
+    assert "  waiting for the index  2\n" in result.stdout
+    assert "  lag, seconds           0.2\n" in result.stdout
+
+
+def test_status_as_json_is_the_answer_with_the_place_of_the_daemon(run, daemon, vault):
+    result = run("status", "--json")
+
+    found = json.loads(result.stdout)
+    assert found["vault"] == str(vault)
+    assert found["url"] == f"http://127.0.0.1:{found['port']}"
+    assert (found["notes"], found["pending"], found["failed"], found["lag_s"]) == (1234, 2, 0, 0.25)
+    assert found["ready"] is True
+    assert "token" not in found
+
+
+def test_vault_is_named_by_option_as_well(run, daemon, vault, home):
+    assert run("status", "--vault", str(vault), VAULTD_VAULT="").exit_code == 0
+    assert run("status", "--vault", str(home)).exit_code == 1
+
+
+def test_without_a_daemon_it_fails_and_says_what_to_do(run, vault):
+    result = run("status", "--json")
+
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr == f"vaultd: no daemon serves {vault}; start it with `vaultd serve`\n"
+
+
+def test_what_the_daemon_refuses_is_passed_on_in_one_line(run, daemon):
+    daemon.answers["GET", "/api/status"] = (503, {"error": {"code": "starting", "message": "not\nready"}})
+
+    result = run("status")
+
+    assert (result.exit_code, result.stderr) == (1, "vaultd: not ready\n")
+
+
+def test_answer_that_is_no_json_is_told(run, daemon):
+    daemon.answers["GET", "/api/status"] = (500, b"<html>")
+
+    result = run("status")
+
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "vaultd: the daemon answered 500 without JSON; look into its log\n",
+    )
+
+
+def test_token_of_a_daemon_that_was_started_otherwise_is_refused(run, daemon, vault, home):
+    place = runtime_file(state_folder(vault, home / "state"))
+    place.write_text(place.read_text().replace('"right"', '"wrong"'))
+
+    result = run("status")
+
+    assert (result.exit_code, result.stderr) == (1, "vaultd: the token is wrong\n")

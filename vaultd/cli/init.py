@@ -1,0 +1,157 @@
+"""`vaultd init`: folders and settings for a vault."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Final
+
+import click
+
+from vaultd.cli.options import FOLDER, config_option, load_settings
+from vaultd.cli.output import say
+from vaultd.config.loading import check_value, load_with_sources
+from vaultd.config.paths import config_path
+from vaultd.config.saving import save
+from vaultd.config.values import as_text
+from vaultd.core.errors import BadInput, StorageFull
+from vaultd.settings import KEYS, Value, value_of
+from vaultd.vault.layout import CARDS, CONVERSATIONS, FOLDERS, INBOX, Layout
+
+VAULT_ID_BYTES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that is missing: what it is, and how it comes about."""
+
+    about: str
+    do: Callable[[], None]
+
+
+@click.command()
+@config_option
+@click.option("--vault", type=FOLDER, metavar="DIR", help="The vault's folder; asked for when not given.")
+@click.option("--root", metavar="SUBFOLDER", help="Keep the memories in this subfolder of the vault.")
+@click.option("--language", type=click.Choice(KEYS["language"].choices), help="Language of the answers.")
+@click.option("--with-base", is_flag=True, help="Add Memories.base, a view of the memories for Obsidian.")
+@click.option("--with-plugin", is_flag=True, help="Add the Obsidian plugin.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def init(
+    config: Path | None,
+    vault: Path | None,
+    root: str | None,
+    language: str | None,
+    with_base: bool,
+    with_plugin: bool,
+    yes: bool,
+) -> None:
+    """Set up a vault: the folders for memories in it, and the settings file that names it.
+
+    Shows what it will make before it makes it. Notes that are there are never changed.
+
+    \b
+    Examples:
+      vaultd init
+      vaultd init --vault ~/Notes --root Memories --yes
+    """
+    chosen = vault or _ask_vault(config, yes)
+    folder = check_value("vault.path", str(chosen), Path.cwd())
+    assert isinstance(folder, Path)
+    changes: dict[str, Value] = {"vault.path": folder}
+    if root is not None:
+        changes["memory.root"] = check_value("memory.root", root, Path.cwd())
+    if language is not None:
+        changes["language"] = language
+    path = config_path(config, os.environ)
+    settings = load_settings(path if path.exists() else None, folder, changes).settings
+    layout = Layout(folder, memory_root=settings.memory.root)
+    steps = [*_folder_steps(layout), *_settings_step(path, changes)]
+    steps += _gift(layout, "Memories.base", layout.root / settings.memory.root) if with_base else []
+    steps += _gift(layout, "obsidian-plugin", layout.root / ".obsidian/plugins/vaultd") if with_plugin else []
+    _carry_out(steps, yes)
+    say("Next: `vaultd serve`, and `vaultd config client NAME --write` for your MCP client.")
+
+
+def _ask_vault(config: Path | None, yes: bool) -> Path:
+    known = load_settings(config).settings.vault.path
+    here = Path.cwd() if (Path.cwd() / ".obsidian").is_dir() else None
+    proposal = known or here or Path.home() / "Memories"
+    if yes:
+        return proposal
+    return Path(click.prompt("Your vault's folder (a new one is fine)", default=str(proposal)))
+
+
+def _carry_out(steps: list[Step], yes: bool) -> None:
+    if not steps:
+        say("Everything is there already.")
+        return
+    say("This will be made:")
+    for step in steps:
+        say(f"  {step.about}")
+    if not yes:
+        click.confirm("Go on?", default=True, abort=True)
+    for step in steps:
+        try:
+            step.do()
+        except OSError as exc:
+            raise StorageFull(f"{step.about}: cannot be written ({exc.strerror}); check the folder's rights") from exc
+
+
+def _folder_steps(layout: Layout) -> list[Step]:
+    base = layout.state_dir.parent
+    names = (*FOLDERS.values(), CARDS, INBOX, CONVERSATIONS)
+    missing = [base / name for name in names if not (base / name).is_dir()]
+    steps = []
+    if missing:
+        names_text = ", ".join(folder.name for folder in missing)
+        steps.append(Step(f"folders in {base}: {names_text}", lambda: _make_folders(missing)))
+    identity = layout.state_dir / "vault.yaml"
+    if not identity.is_file():
+        steps.append(Step(f"the vault's identity: {identity}", lambda: _write_identity(identity)))
+    return steps
+
+
+def _make_folders(missing: list[Path]) -> None:
+    for folder in missing:
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def _write_identity(place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    text = f"# Tells this vault from others, on all machines. Keep it.\nid: {secrets.token_hex(VAULT_ID_BYTES)}\n"
+    place.write_text(text, encoding="utf-8")
+
+
+def _settings_step(path: Path, changes: dict[str, Value]) -> list[Step]:
+    loaded = load_with_sources(path, {}) if path.exists() else None  # what the file says by itself
+    new = {
+        name: value
+        for name, value in changes.items()
+        if loaded is None or name not in loaded.sources or value_of(loaded.settings, KEYS[name]) != value
+    }
+    about = ", ".join(f"{name}: {as_text(KEYS[name], value)}" for name, value in new.items())
+    return [Step(f"settings in {path}: {about}", lambda: save(path, new))] if new else []
+
+
+def _gift(layout: Layout, name: str, target: Path) -> list[Step]:
+    """A file or folder that comes with the package and belongs into the vault."""
+    source = files("vaultd").joinpath("data", name)
+    if not (source.is_file() or source.is_dir()):
+        raise BadInput(f"this version of vaultd brings no {name}; leave out the option for it")
+    place = target / name if source.is_file() else target
+    return [] if place.exists() else [Step(str(place), lambda: _place(source, place))]
+
+
+def _place(source: Traversable, place: Path) -> None:
+    if source.is_file():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(source.read_bytes())
+        return
+    for item in source.iterdir():
+        _place(item, place / item.name)

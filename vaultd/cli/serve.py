@@ -1,0 +1,37 @@
+"""`vaultd serve`"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import click
+
+from vaultd.cli.options import load_settings, vault_of, vault_options
+from vaultd.settings import KEYS, Settings
+
+
+@click.command()
+@vault_options
+@click.option("--host", metavar="H", help="Address to listen on; default 127.0.0.1.")
+@click.option("--port", type=int, metavar="N", help="Port to listen on; 0 takes a free one; default 8000.")
+@click.option("--transport", type=click.Choice(KEYS["transport"].choices), help="How to speak MCP.")
+def serve(config: Path | None, vault: Path | None, host: str | None, port: int | None, transport: str | None) -> int:
+    """Serve the vault in the foreground until Ctrl-C: MCP, REST API, dashboard.
+
+    One daemon serves a vault on a machine; a second one says where the first is.
+
+    \b
+    Examples:
+      vaultd serve --vault ~/Notes
+      vaultd serve --port 8123
+    """
+    loaded = load_settings(config, vault, {"server.host": host, "server.port": port, "transport": transport})
+    vault_of(loaded.settings)
+    return run_daemon(loaded.settings)
+
+
+def run_daemon(settings: Settings) -> int:
+    """Run the daemon until it is stopped; its exit code."""
+    daemon = importlib.import_module("vaultd.daemon")  # the heaviest import there is: only this command pays it
+    return int(daemon.run(settings))
