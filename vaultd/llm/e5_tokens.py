@@ -1,0 +1,55 @@
+"""Text → token ids of multilingual-e5-small, by sentencepiece, which the model was trained with."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from sentencepiece import SentencePieceProcessor
+from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]  # made when imported
+
+from vaultd.llm.e5_file import E5File, E5Words
+
+_BLANKS: Final = re.compile(" {2,}")
+_PIECE = ModelProto.SentencePiece
+_MASK: Final = "<mask>"
+
+
+class E5Tokenizer:
+    """Tokens of a text, without the begin and end tokens. Safe to call from several threads.
+
+    A text that spells `</s>` or `<mask>` gets the tokens of those letters: what a person wrote is never a command.
+    """
+
+    def __init__(self, file: E5File) -> None:
+        words = file.words()
+        self.begin, self.end = words.begin, words.end
+        self._rules = file.rules
+        self._processor = SentencePieceProcessor(model_proto=_model(words))
+
+    def tokens(self, text: str) -> list[int]:
+        """Token ids of a text that `clean` has seen."""
+        normal = _BLANKS.sub(" ", text.translate(self._rules))
+        ids: list[int] = self._processor.encode(normal)
+        return ids
+
+
+def _model(words: E5Words) -> bytes:
+    model = ModelProto()
+    for piece, score in zip(words.pieces, words.scores, strict=True):
+        model.pieces.add(piece=piece, score=score)
+    for control in (words.begin, words.end, words.pad):
+        model.pieces[control].type = _PIECE.CONTROL
+    for number, piece in enumerate(words.pieces[-8:], len(words.pieces) - 8):
+        if piece == _MASK:
+            model.pieces[number].type = _PIECE.CONTROL
+    model.pieces[words.unknown].type = _PIECE.UNKNOWN
+    trainer = model.trainer_spec
+    trainer.bos_id, trainer.eos_id, trainer.pad_id, trainer.unk_id = words.begin, words.end, words.pad, words.unknown
+    normalizer = model.normalizer_spec
+    normalizer.name = "identity"  # the file's rules are applied before
+    normalizer.add_dummy_prefix = True
+    normalizer.remove_extra_whitespaces = False
+    normalizer.escape_whitespaces = True
+    encoded: bytes = model.SerializeToString()
+    return encoded
