@@ -53,9 +53,7 @@ _SECRET_WORDS: Final = (
     r"|密\s?码|口令|密钥|秘钥|私钥|令牌|验证码|授权码"
 )
 _PHRASE_WORDS: Final = r"passphrase|(?:seed|recovery|backup)[ _-]?(?:phrase|words?|codes?)|mnemonic|助记词|恢复码"
-_VALUE: Final = (
-    r"(?:\"(?P<a>[^\"\n]{3,200})\"|'(?P<b>[^'\n]{3,200})'|`(?P<c>[^`\n]{3,200})`|(?P<d>[^\s，。；、]{3,500}))"
-)
+_VALUE: Final = r"(?:\"(?P<a>[^\"\n]{3,200})\"|'(?P<b>[^'\n]{3,200})'|`(?P<c>[^`\n]{3,200})`|(?P<d>[^\s，。；、]{3,500}(?<![.,;:])))"
 _PATTERNS: Final[tuple[re.Pattern[str], ...]] = (
     re.compile(
         r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?"
@@ -112,7 +110,7 @@ class Redaction:
     """The masks over the texts of one request. Equal secrets get equal masks."""
 
     def __init__(self, *texts: str) -> None:
-        self._taken = {_label_of(match)[1] for text in texts for match in _MASK.finditer(text)}
+        self._taken = {number for text in texts for _, number in masks_in(text)}
         self._values: dict[tuple[str, int], str] = {}
         self._masks: dict[str, str] = {}
         self.masked: tuple[str, ...] = tuple(self._masked(text) for text in texts)
@@ -128,12 +126,6 @@ class Redaction:
             return value if private or label[0] == SECRET else ""
 
         return _MASK.sub(original, text)
-
-    def lost(self, shown: str, answer: str) -> tuple[str, ...]:
-        """The masks that stand in `shown` and are missing in `answer`, in order."""
-        kept = {_label_of(match) for match in _MASK.finditer(answer)}
-        missing = (match for match in _MASK.finditer(shown) if _label_of(match) in self._values.keys() - kept)
-        return tuple(dict.fromkeys(match[0] for match in missing))
 
     def _masked(self, text: str) -> str:
         private = _private_spans(text)
@@ -162,9 +154,9 @@ def without_masks(text: str) -> str:
     return _MASK.sub("", text)
 
 
-def holds_mask(text: str) -> bool:
-    """Whether a mask stands in the text."""
-    return _MASK.search(text) is not None
+def masks_in(text: str) -> frozenset[tuple[str, int]]:
+    """The masks that stand in the text, whatever their brackets."""
+    return frozenset(_label_of(match) for match in _MASK.finditer(text))
 
 
 def mask_spans(text: str, start: int = 0, end: int | None = None) -> Iterator[Span]:
