@@ -108,4 +108,5 @@ def test_a_name_is_made_from_the_first_words():
     assert name_from("# 体检结果还好。晚上吃饭") == "体检结果还好"
     assert name_from("\n  A long walk, then tea. And more") == "A long walk, then tea"
     assert name_from("") == ""
+    assert name_from("# 。。。") == "# 。。。"
     assert len(name_from("x" * 500)) == 40

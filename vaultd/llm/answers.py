@@ -135,9 +135,8 @@ def read_drafts(answer: str, language: Language, *, count: int, now: datetime) -
 
 def _own_texts(raw: Mapping[str, Any]) -> list[str]:
     """The value of `text`; without that key, whatever texts there are."""
-    if isinstance(raw.get("text"), str):
-        return [raw["text"]]
-    return [value for value in raw.values() if isinstance(value, str)]
+    values = [raw["text"]] if "text" in raw else list(raw.values())
+    return [value for value in values if isinstance(value, str)]
 
 
 def _memories(answer: str) -> Sequence[Any]:

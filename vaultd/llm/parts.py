@@ -92,7 +92,7 @@ def name_from(text: str) -> str:
     """A name for a text that got none: its first words, at most 40 characters."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "").lstrip("#>*-+ ")
     first = re.split(r"[。！？!?；;]|\.\s", line, maxsplit=1)[0].strip()
-    return head(first, LONGEST_NAME)[0].strip(" ，,、：:") or first[:LONGEST_NAME]
+    return head(first, LONGEST_NAME)[0].strip(" ，,、：:") or text.strip()[:LONGEST_NAME]
 
 
 def _border_before(text: str, limit: int) -> int:

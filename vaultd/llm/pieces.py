@@ -56,6 +56,8 @@ def _owners(drafts: Sequence[Draft]) -> dict[int, int]:
 
 
 def _said(sentence: str, texts: str) -> bool:
+    if not sentence.strip():
+        return True
     if not texts or not masks_in(sentence) <= masks_in(texts):
         return False
     if not words_of(sentence):
