@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultd.config import load, save
+from vaultd.config import load
 from vaultd.config.example import example
-from vaultd.config.saving import edited
+from vaultd.config.saving import edited, save
 from vaultd.core.errors import SettingsError
 from vaultd.settings import KEYS, Settings, Shape, Value, with_values
 

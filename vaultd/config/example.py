@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from vaultd.config.values import as_yaml
+from vaultd.config.yamltext import as_yaml
 from vaultd.settings import SECTIONS, Key, Section
 
 _HEAD: Final = """\

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from vaultd.config.aliases import ALIASES, BUCKETS_DIR, EMBEDDING_ENABLED, OLD_NAMES
+from vaultd.config.entry import Entry
 from vaultd.config.files import read_text
 from vaultd.config.paths import config_path
 from vaultd.config.values import parse, refusal
-from vaultd.config.yamlfile import Entry, read_entries
 from vaultd.core.errors import SettingsError
 from vaultd.scoring.constants import MatchWeights
 from vaultd.settings import KEYS, Key, Settings, Value, with_values
@@ -54,7 +54,7 @@ def load_with_sources(
     text = read_text(path)
     if text is None and path != config_path(None, {}):
         raise SettingsError(f"{path}: there is no such file; make it with `vaultd config example > {path}`")
-    entries = read_entries(text, path) if text is not None else []
+    entries = _entries(text, path) if text is not None else []
     layers = (_from_file(entries, path), _from_environment(environ), _from_options(overrides or {}))
     found = layers[0] | layers[1] | layers[2]
     _infer_provider(found, layers)
@@ -76,6 +76,12 @@ def check_value(name: str, raw: object, folder: Path) -> Value:
     if name not in KEYS:
         raise _unknown(name, "")
     return parse(KEYS[name], raw, folder=folder)
+
+
+def _entries(text: str, path: Path) -> list[Entry]:
+    from vaultd.config.yamlfile import read_entries  # YAML is slow to import, and many have no settings file
+
+    return read_entries(text, path)
 
 
 def _from_file(entries: Iterable[Entry], path: Path) -> dict[str, _Given]:

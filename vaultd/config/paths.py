@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-import platformdirs
-
 APP: Final = "vaultd"
 CONFIG_NAME: Final = "config.yaml"
 CONFIG_VARIABLE: Final = "VAULTD_CONFIG"
@@ -18,6 +16,8 @@ CONFIG_VARIABLE: Final = "VAULTD_CONFIG"
 
 def default_config_path() -> Path:
     """config.yaml in the platform's folder for settings."""
+    import platformdirs  # not needed where the places are given, and every command would wait for it
+
     return Path(platformdirs.user_config_path(APP, appauthor=False)) / CONFIG_NAME
 
 
@@ -32,11 +32,17 @@ def state_folder(vault: Path, state_dir: Path | None = None) -> Path:
 
     Named after the vault and a hash of its real path, so that two vaults of one name never meet. Not created here.
     """
-    base = state_dir or Path(platformdirs.user_state_path(APP, appauthor=False))
+    base = state_dir or _platform_state()
     real = os.path.normcase(vault.resolve())
     digest = hashlib.blake2b(str(real).encode("utf-8", "surrogateescape"), digest_size=5).hexdigest()
     name = re.sub(r"[^\w-]+", "_", vault.resolve().name)[:40] or "vault"
     return base / f"{name}-{digest}"
+
+
+def _platform_state() -> Path:
+    import platformdirs
+
+    return Path(platformdirs.user_state_path(APP, appauthor=False))
 
 
 def runtime_file(folder: Path) -> Path:

@@ -6,7 +6,6 @@ import dataclasses
 import http.client
 import json
 import os
-import secrets
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,6 +94,8 @@ def keep_token(folder: Path) -> str:
 
 def make_token(folder: Path) -> str:
     """A new token in the place of the old one; a running daemon goes on with the old until it is started again."""
+    import secrets
+
     made = secrets.token_urlsafe(TOKEN_BYTES)
     write_text(token_file(folder), made + "\n", private=True)
     return made

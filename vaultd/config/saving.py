@@ -16,8 +16,8 @@ import yaml
 from vaultd.config.aliases import EMBEDDING_ENABLED, spellings
 from vaultd.config.files import read_text, write_text
 from vaultd.config.loading import variables
-from vaultd.config.values import as_yaml, quoted
 from vaultd.config.yamlfile import read_entries
+from vaultd.config.yamltext import as_yaml, quoted
 from vaultd.core.errors import SettingsError
 from vaultd.settings import KEYS, Value
 

@@ -1,4 +1,4 @@
-"""One setting's value: from the file or a variable to Python, and back to a line of YAML."""
+"""One setting's value: from the file or a variable to Python, and back to text."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
-import yaml
-
 from vaultd.core.errors import SettingsError
 from vaultd.settings import Key, Shape, Value
 
@@ -20,7 +18,6 @@ _FALSE: Final = frozenset({"0", "false", "no", "off"})
 _UNITS_S: Final[Mapping[str, float]] = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|h|d)")
 _INDEX_SCHEMES: Final = ("s3://", "gs://", "az://", "db://")
-_PLAIN: Final = re.compile(r"[\w./~][\w./~ :@%+-]*")
 
 
 def refusal(key: Key, raw: object, allowed: str = "", where: str = "") -> SettingsError:
@@ -214,20 +211,3 @@ def as_text(key: Key, value: Value) -> str:
     if isinstance(value, float):
         return f"{value:.12g}"
     return str(value)
-
-
-def as_yaml(key: Key, value: Value) -> str:
-    """A value as it stands behind the colon in YAML, on one line."""
-    if isinstance(value, tuple):
-        return f"[{', '.join(quoted(item) for item in value)}]"
-    text = as_text(key, value)
-    if key.shape in (Shape.NUMBER, Shape.WHOLE, Shape.SWITCH, Shape.DURATION):
-        return text or "null"
-    return quoted(text)
-
-
-def quoted(text: str) -> str:
-    """Text as a YAML scalar: bare where YAML reads it back as the same text, else in double quotes."""
-    if _PLAIN.fullmatch(text) and not text.endswith(" ") and yaml.safe_load(text) == text:
-        return text
-    return json.dumps(text, ensure_ascii=False)

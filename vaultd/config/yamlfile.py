@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
+from vaultd.config.entry import Entry
 from vaultd.core.errors import SettingsError
 from vaultd.settings import SECTIONS
 
@@ -15,15 +15,6 @@ from vaultd.settings import SECTIONS
 Loader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _SECTION_NAMES: Final = frozenset(section.name for section in SECTIONS)
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One `key: value` of the file; `line` counts from 1."""
-
-    name: str
-    value: object
-    line: int
 
 
 def read_entries(text: str, path: Path) -> list[Entry]:

@@ -5,26 +5,28 @@ the file is the business of `vaultd.config`.
 """
 
 from vaultd.scoring.constants import RecencyMode, TopicMode
+from vaultd.settings.formulas import (
+    CardSettings,
+    DecaySettings,
+    EmotionWeights,
+    MatchingSettings,
+    MergeMode,
+    MergeSettings,
+    ScoringWeights,
+)
 from vaultd.settings.keys import KEYS, SECTIONS, Key, Section, Value, value_of, with_values
 from vaultd.settings.model import (
-    CardSettings,
     ChatModelSettings,
-    DecaySettings,
     DeleteMode,
     EmbeddingProvider,
     EmbeddingSettings,
-    EmotionWeights,
     GatewaySettings,
     HookSettings,
     IndexSettings,
     JournalSettings,
     Language,
     LogLevel,
-    MatchingSettings,
     MemorySettings,
-    MergeMode,
-    MergeSettings,
-    ScoringWeights,
     ServerSettings,
     Settings,
     SurfaceSettings,

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from vaultd.scoring import constants
-from vaultd.scoring.constants import DecayWeights, FinalWeights, MatchWeights, RecencyMode, TopicMode
+from vaultd.scoring.constants import MatchWeights
+from vaultd.settings.formulas import CardSettings, DecaySettings, MatchingSettings, MergeSettings, ScoringWeights
 from vaultd.settings.rules import Shape, rule
 
 DEFAULT_CHAT_URL: Final = "https://api.deepseek.com/v1"
@@ -19,7 +19,6 @@ Transport: TypeAlias = Literal["streamable-http", "stdio", "sse"]
 DeleteMode: TypeAlias = Literal["trash", "permanent"]
 WatchMode: TypeAlias = Literal["auto", "events", "polling"]
 EmbeddingProvider: TypeAlias = Literal["local", "openai", "none"]
-MergeMode: TypeAlias = Literal["rewrite", "append"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,125 +161,6 @@ class ChatModelSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class MatchingSettings:
-    """When a memory counts as found."""
-
-    topic: TopicMode = field(
-        default="best",
-        metadata=rule("best: words, meaning or fuzzy names, whichever fits best; fuzzy: fuzzy names alone", hot=True),
-    )
-    fuzzy_threshold: float = field(
-        default=constants.MATCH_THRESHOLD,
-        metadata=rule("match score that a memory needs to be found", low=0.0, high=100.0, hot=True),
-    )
-    max_results: int = field(
-        default=5, metadata=rule("matches returned where the caller names no limit", low=1, high=50, hot=True)
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class ScoringWeights:
-    """The parts of the match score."""
-
-    topic_relevance: float = field(
-        default=constants.TOPIC_WEIGHT, metadata=rule("weight of the topic", low=0.0, high=100.0, hot=True)
-    )
-    emotion_resonance: float = field(
-        default=constants.EMOTION_WEIGHT, metadata=rule("weight of the mood", low=0.0, high=100.0, hot=True)
-    )
-    time_proximity: float = field(
-        default=constants.TIME_WEIGHT,
-        metadata=rule("weight of the time since the last use", low=0.0, high=100.0, hot=True),
-    )
-    importance: float = field(
-        default=constants.IMPORTANCE_WEIGHT, metadata=rule("weight of the importance", low=0.0, high=100.0, hot=True)
-    )
-    name_weight: float = field(
-        default=constants.NAME_WEIGHT,
-        metadata=rule("within fuzzy matching: weight of the name", low=0.0, high=100.0, hot=True),
-    )
-    domain_weight: float = field(
-        default=constants.DOMAIN_WEIGHT,
-        metadata=rule("within fuzzy matching: weight of the domain", low=0.0, high=100.0, hot=True),
-    )
-    tags_weight: float = field(
-        default=constants.TAGS_WEIGHT,
-        metadata=rule("within fuzzy matching: weight of the tags", low=0.0, high=100.0, hot=True),
-    )
-    content_weight: float = field(
-        default=constants.BODY_WEIGHT,
-        metadata=rule("within fuzzy matching: weight of the text", low=0.0, high=100.0, hot=True),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class EmotionWeights:
-    """How feeling keeps a memory alive."""
-
-    base: float = field(
-        default=constants.EMOTION_BASE, metadata=rule("weight of a calm memory", low=0.0, high=10.0, hot=True)
-    )
-    arousal_boost: float = field(
-        default=constants.AROUSAL_BOOST, metadata=rule("what full arousal adds to it", low=0.0, high=10.0, hot=True)
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class DecaySettings:
-    """How memories fade."""
-
-    rate_per_day: float = field(
-        default=constants.DECAY_RATE_PER_DAY,
-        metadata=rule(
-            "share of its score that a memory loses a day, as λ in e^(-λ·days)",
-            low=0.0,
-            high=10.0,
-            hot=True,
-            name="lambda",
-        ),
-    )
-    threshold: float = field(
-        default=constants.ARCHIVE_BELOW,
-        metadata=rule("below this score a memory is archived", low=0.0, high=1000.0, hot=True),
-    )
-    check_interval_hours: float = field(
-        default=constants.CYCLE_INTERVAL_HOURS,
-        metadata=rule("hours from one round of forgetting to the next", low=0.1, high=8760.0, hot=True),
-    )
-    protect_importance_floor: int = field(
-        default=0,
-        metadata=rule("memories of this importance or more are never archived; 0: off", low=0, high=10, hot=True),
-    )
-    emotion_weights: EmotionWeights = EmotionWeights()
-
-    @property
-    def weights(self) -> DecayWeights:
-        """What the decay score and the forgetting cycle are made of."""
-        return DecayWeights(
-            rate_per_day=self.rate_per_day,
-            archive_below=self.threshold,
-            emotion_base=self.emotion_weights.base,
-            arousal_boost=self.emotion_weights.arousal_boost,
-            check_interval_hours=self.check_interval_hours,
-            protect_importance_floor=self.protect_importance_floor or None,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class MergeSettings:
-    """How a new text joins a memory that says the same."""
-
-    threshold: float = field(
-        default=constants.TWIN_THRESHOLD,
-        metadata=rule("match score above which two texts are one memory", low=0.0, high=100.0, hot=True),
-    )
-    mode: MergeMode = field(
-        default="rewrite",
-        metadata=rule("rewrite: the chat model writes one text of both; append: the new text below the old", hot=True),
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class JournalSettings:
     """When recall counts are written into the notes."""
 
@@ -298,39 +178,6 @@ class JournalSettings:
     quiet_s: float = field(
         default=120.0, metadata=rule("seconds a note must have been left alone before", low=0.0, high=86400.0, hot=True)
     )
-
-
-@dataclass(frozen=True, slots=True)
-class CardSettings:
-    """Memory cards and their way into a conversation."""
-
-    history: int = field(default=2, metadata=rule("older versions kept of each card", low=0, high=100, hot=True))
-    max_injected: int = field(
-        default=constants.INJECTED_DEFAULT,
-        metadata=rule(
-            "most cards put into a conversation at each turn; 0: none", low=0, high=constants.INJECTED_LIMIT, hot=True
-        ),
-    )
-    threshold: float = field(
-        default=constants.FINAL_THRESHOLD, metadata=rule("final score that a card needs", low=0.0, high=1.0, hot=True)
-    )
-    relevance_floor: float = field(
-        default=constants.RELEVANCE_FLOOR,
-        metadata=rule("relevance that a card needs besides; 0: none", low=0.0, high=1.0, hot=True),
-    )
-    recency: RecencyMode = field(
-        default="step",
-        metadata=rule("step: full for 30 days, then falling; smooth: the same without the drop at day 30", hot=True),
-    )
-    used_similarity: float = field(
-        default=constants.USED_SIMILARITY,
-        metadata=rule("similarity of reply and card from which the card counts as used", low=0.0, high=1.0, hot=True),
-    )
-
-    @property
-    def weights(self) -> FinalWeights:
-        """What the final score of a card is made of."""
-        return FinalWeights(threshold=self.threshold, relevance_floor=self.relevance_floor, recency_mode=self.recency)
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,23 +276,23 @@ class Settings:
             "folder for index, logs and token; empty: the platform's", shape=Shape.FOLDER, env=("VAULTD_STATE_DIR",)
         ),
     )
-    vault: VaultSettings = VaultSettings()
-    memory: MemorySettings = MemorySettings()
-    server: ServerSettings = ServerSettings()
-    index: IndexSettings = IndexSettings()
-    watch: WatchSettings = WatchSettings()
-    embedding: EmbeddingSettings = EmbeddingSettings()
-    llm: ChatModelSettings = ChatModelSettings()
-    matching: MatchingSettings = MatchingSettings()
-    scoring_weights: ScoringWeights = ScoringWeights()
-    decay: DecaySettings = DecaySettings()
-    merge: MergeSettings = MergeSettings()
-    journal: JournalSettings = JournalSettings()
-    cards: CardSettings = CardSettings()
-    gateway: GatewaySettings = GatewaySettings()
-    wikilink: WikilinkSettings = WikilinkSettings()
-    surface: SurfaceSettings = SurfaceSettings()
-    hook: HookSettings = HookSettings()
+    vault: VaultSettings = field(default_factory=VaultSettings)
+    memory: MemorySettings = field(default_factory=MemorySettings)
+    server: ServerSettings = field(default_factory=ServerSettings)
+    index: IndexSettings = field(default_factory=IndexSettings)
+    watch: WatchSettings = field(default_factory=WatchSettings)
+    embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
+    llm: ChatModelSettings = field(default_factory=ChatModelSettings)
+    matching: MatchingSettings = field(default_factory=MatchingSettings)
+    scoring_weights: ScoringWeights = field(default_factory=ScoringWeights)
+    decay: DecaySettings = field(default_factory=DecaySettings)
+    merge: MergeSettings = field(default_factory=MergeSettings)
+    journal: JournalSettings = field(default_factory=JournalSettings)
+    cards: CardSettings = field(default_factory=CardSettings)
+    gateway: GatewaySettings = field(default_factory=GatewaySettings)
+    wikilink: WikilinkSettings = field(default_factory=WikilinkSettings)
+    surface: SurfaceSettings = field(default_factory=SurfaceSettings)
+    hook: HookSettings = field(default_factory=HookSettings)
 
     @property
     def match_weights(self) -> MatchWeights:
