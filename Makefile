@@ -1,0 +1,53 @@
+# make run    try vaultd on a sample vault in demo/
+# make test   all checks and tests
+# Needs Python 3.11 or newer; PYTHON=/path/to/python3 names another than the first that is found.
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+DEMO ?= demo
+PORT ?= 8000
+BENCHES := start_time
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench clean
+
+help:
+	@sed -n 's/^# //p' Makefile | head -2
+	@echo 'make check  linters, types and layers only'
+	@echo 'make bench  measure; the figures are in bench/README.md'
+
+run: .venv/run.stamp
+	@$(BIN)/vaultd demo $(DEMO) --port $(PORT)
+
+test: check
+	@$(BIN)/pytest -n auto
+
+check: .venv/dev.stamp
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+bench: .venv/dev.stamp
+	@for name in $(BENCHES); do $(BIN)/python bench/$$name.py || exit 1; done
+
+clean:
+	rm -rf .venv $(DEMO)
+
+.venv/python.stamp:
+	@test -n "$(PYTHON)" || { echo 'vaultd needs Python 3.11 or newer; name it: make PYTHON=/path/to/python3' >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' || { echo 'Python lacks venv; on Debian: apt install python3-venv' >&2; exit 1; }
+	@echo 'Making .venv'
+	@$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/run.stamp: .venv/python.stamp pyproject.toml
+	@echo 'Installing vaultd into .venv (once; takes a few minutes)'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+.venv/dev.stamp: .venv/run.stamp pyproject.toml
+	@echo 'Installing what tests and checks need'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
