@@ -68,6 +68,7 @@ class Notice(StrEnum):
     LEFT_OUT = "left_out"  # count
     VAULT_UNAVAILABLE = "vault_unavailable"  # reason
     NO_SUCH_SOURCE = "no_such_source"  # id
+    NOT_WRITTEN = "not_written"  # reason
     UNREADABLE_NOTES = "unreadable_notes"  # count
 
 
@@ -278,11 +279,15 @@ class ScoreParts:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One note of an answer. `shown_valence` is tinted by the mood; the stored one is in the bucket."""
+    """One note of an answer. `shown_valence` is tinted by the mood; the stored one is in the bucket.
+
+    `tokens` is what the text costs as it is shown, `full_tokens` what the whole one would.
+    """
 
     bucket: Bucket
     text: str = ""
     tokens: int = 0
+    full_tokens: int = 0
     decay_score: float = 0.0
     shown_valence: float | None = None
     parts: ScoreParts | None = None

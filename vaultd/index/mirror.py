@@ -124,6 +124,7 @@ class Mirror:
         self._rows: list[Row | None] = []
         self._slot_of_id: dict[str, int] = {}
         self._slot_of_path: dict[str, int] = {}
+        self._slot_of_body: dict[str, int] = {}
         self._free: list[int] = []
         self._columns = Columns()
 
@@ -167,6 +168,12 @@ class Mirror:
         slot = self._slot_of_path.get(path_key(path))
         return None if slot is None else self._rows[slot]
 
+    def with_body(self, body_key: str) -> Row | None:
+        """The row of the note that last came with this very body."""
+        slot = self._slot_of_body.get(body_key)
+        row = None if slot is None else self._rows[slot]
+        return row if row is not None and row.body_key == body_key else None
+
     def below(self, folder: str) -> list[Row]:
         """The rows of notes in a folder or below it; "" is the whole vault."""
         prefix = f"{path_key(folder)}/" if folder else ""
@@ -182,6 +189,11 @@ class Mirror:
         """Combined last use of a note in epoch seconds, 0 where it is not in the index."""
         slot = self._slot_of_id.get(note_id)
         return 0.0 if slot is None else float(self._columns.last_active[slot])
+
+    def memories(self) -> npt.NDArray[np.bool_]:
+        """Which slots hold buckets. Hold the lock."""
+        buckets: npt.NDArray[np.bool_] = self.columns.role == ROLE_CODES[Role.BUCKET]
+        return buckets
 
     def passages(self, slot: int) -> tuple[PassageRef, ...]:
         """The passages of a note."""
@@ -227,6 +239,7 @@ class Mirror:
                 self._clear(other)
             self._rows[slot] = row
             self._slot_of_path[path_key(row.path)] = slot
+            self._slot_of_body[row.body_key] = slot
             self._set_columns(slot, row, use)
             if before is None or _title(before) != _title(row):
                 counts, length = counted_words(_title(row))
@@ -286,6 +299,7 @@ class Mirror:
                 slot = self._take_slot()
                 self._slot_of_id[row.id] = slot
                 self._slot_of_path[path_key(row.path)] = slot
+                self._slot_of_body[row.body_key] = slot
                 self._rows[slot] = row
                 self._set_columns(slot, row, uses.get(row.id, _NO_USE))
                 self.vectors.put(slot, passages)
@@ -315,6 +329,8 @@ class Mirror:
             return
         self._leave_path(slot)
         del self._slot_of_id[row.id]
+        if self._slot_of_body.get(row.body_key) == slot:
+            del self._slot_of_body[row.body_key]
         self._rows[slot] = None
         self._columns.role[slot] = NO_NOTE
         self.vectors.remove(slot)

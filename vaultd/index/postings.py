@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class WordScores:
-    """BM25 of each slot for one question, and what a perfect answer could reach."""
+    """BM25 of each slot for one question, and `ideal`: what a text of average length scores that has each word once."""
 
     scores: Floats
     ideal: float
@@ -189,7 +189,7 @@ class Postings:
         return len(self._entries(word)[0])
 
     def score(self, words: Mapping[str, float], slots: int) -> WordScores:
-        """BM25 of all `slots` for weighted words; `ideal` is the sum of weight · idf · (k1 + 1)."""
+        """BM25 of all `slots` for weighted words; `ideal` is the sum of weight · idf."""
         scores = np.zeros(slots, np.float32)
         ideal = 0.0
         n, average = len(self._document_of), self.average_length
@@ -197,7 +197,7 @@ class Postings:
             documents, counts = self._entries(word)
             df = len(documents)
             idf = float(np.log1p((n - df + 0.5) / (df + 0.5)))
-            ideal += weight * idf * (K1 + 1)
+            ideal += weight * idf
             if not df:
                 continue
             norm = K1 * (1 - B + B * self._length_of[documents] / average)

@@ -158,5 +158,6 @@ class Vectors:
     def _reserve_rows(self, rows: int) -> None:
         if rows > len(self._matrix):
             grown = np.zeros((max(rows, int(len(self._matrix) * 1.25) + 64), self.dimension), np.float32)
-            grown[: len(self._row_of)] = self._matrix[: len(self._row_of)]
+            if self._row_of:
+                grown[: len(self._row_of)] = self._matrix[: len(self._row_of)]
             self._matrix = grown

@@ -1,0 +1,47 @@
+"""Use cases, one a module. `Services` is the bundle that the faces receive."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vaultd.core.query import Answer, Mode, Query
+from vaultd.services.diary import Diary
+from vaultd.services.forget import Forget
+from vaultd.services.health import Health
+from vaultd.services.matching import Matching
+from vaultd.services.meaning import Meaning
+from vaultd.services.recall import Recall
+from vaultd.services.reflect import Reflect
+from vaultd.services.remember import Remember
+from vaultd.services.revise import Revise
+from vaultd.services.surface import Surface
+from vaultd.services.waiting import Waiting
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Everything a face can ask for."""
+
+    recall: Recall
+    surface: Surface
+    remember: Remember
+    diary: Diary
+    revise: Revise
+    reflect: Reflect
+    forget: Forget
+    waiting: Waiting
+    health: Health
+    matching: Matching
+    meaning: Meaning
+
+    async def answer(self, query: Query) -> Answer:
+        """Answer a query in the way it asks for."""
+        match query.mode:
+            case Mode.FEEL:
+                return await self.surface.feels(query)
+            case Mode.IMPORTANCE:
+                return await self.surface.important(query)
+            case Mode.RECALL:
+                return await self.recall(query)
+            case Mode.SURFACE:
+                return await self.surface.surface(query)

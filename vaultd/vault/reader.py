@@ -110,6 +110,15 @@ class VaultReader:
         walk.run()
         return Scan(walk.stamps, tuple(walk.skipped), walk.directories)
 
+    def below(self, folder: str) -> list[NotePath]:
+        """The notes in one folder and below it; none where it is gone or can't be listed."""
+        walk = _Walk(self._layout)
+        try:
+            walk.run(folder)
+        except VaultUnavailable:
+            return []
+        return list(walk.stamps)
+
 
 class _Walk:
     """One walk over the vault."""
@@ -121,8 +130,8 @@ class _Walk:
         self.directories = 0
         self._names_by_key: dict[str, NotePath] = {}
 
-    def run(self) -> None:
-        waiting = [""]
+    def run(self, start: str = "") -> None:
+        waiting = [start]
         while waiting:
             folder = waiting.pop()
             try:

@@ -1,0 +1,330 @@
+"""`Settings` → every object, once. Only here are clock and chance handed out."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from vaultd.core.errors import IndexUnavailable, ModelUnavailable
+from vaultd.core.note import FileStamp, NotePath
+from vaultd.index.embedding import EmbeddingQueue
+from vaultd.index.indexer import BatchReport, Indexer
+from vaultd.index.mirror import Mirror
+from vaultd.index.reconcile import Difference, difference
+from vaultd.index.rows import Place
+from vaultd.index.store import Store
+from vaultd.index.tables import TableWriter
+from vaultd.index.vectors import Centre, as_they_are
+from vaultd.llm.budget import RequestBudget
+from vaultd.llm.calibration import Similarity, builtin_calibration
+from vaultd.llm.chat import ChatAnalyst
+from vaultd.llm.condense_cache import CondenseCache
+from vaultd.llm.embedder import Embedder, embedding_key
+from vaultd.llm.local import LocalEmbedder
+from vaultd.llm.remote import RemoteEmbedder
+from vaultd.services import Services
+from vaultd.services.condensing import Condensing
+from vaultd.services.diary import Diary
+from vaultd.services.forget import Forget
+from vaultd.services.health import Health, Progress
+from vaultd.services.matching import Matching
+from vaultd.services.meaning import Meaning
+from vaultd.services.recall import Recall
+from vaultd.services.reflect import Reflect
+from vaultd.services.reinforce import Reinforce
+from vaultd.services.remember import Remember
+from vaultd.services.revise import Revise
+from vaultd.services.scribe import Scribe
+from vaultd.services.showing import Showing
+from vaultd.services.surface import Surface
+from vaultd.services.texts import Texts
+from vaultd.services.waiting import Waiting
+from vaultd.settings import Settings
+from vaultd.vault.journal import Journal
+from vaultd.vault.layout import Layout
+from vaultd.vault.log import WriteLog
+from vaultd.vault.machine import machine_id
+from vaultd.vault.reader import VaultReader
+from vaultd.vault.writer import VaultWriter
+from vaultd.watch.inbox import Inbox
+from vaultd.watch.pipeline import Pipeline
+
+log = logging.getLogger(__name__)
+
+BETA_TWO_LANGUAGES = 0.5  # how much of the language means is taken out of the built-in model's vectors
+
+
+@dataclass(slots=True)
+class LiveSettings:
+    """The settings in force; `replace` them while running where a key is hot."""
+
+    value: Settings
+
+    def __call__(self) -> Settings:
+        """The settings as they are now."""
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The embedding model in force. `embedder` is None where there is none; `why` says so in one line."""
+
+    embedder: Embedder | None
+    centre: Centre
+    similarity: Similarity
+    why: str = ""
+
+    @property
+    def name(self) -> str:
+        """The model's id, "" where there is none."""
+        return self.embedder.name if self.embedder else ""
+
+
+class VaultGround:
+    """What the pipeline asks of vault and index."""
+
+    def __init__(self, layout: Layout, reader: VaultReader, mirror: Mirror) -> None:
+        self._layout = layout
+        self._reader = reader
+        self._mirror = mirror
+
+    def available(self) -> bool:
+        """Whether the root is there and holds anything."""
+        try:
+            return any(self._layout.root.iterdir())
+        except OSError:
+            return False
+
+    def stamp(self, path: NotePath) -> FileStamp | None:
+        """What the directory says of a path."""
+        return self._reader.stamp(path)
+
+    def is_note(self, path: str) -> bool:
+        """Whether a path may be a note."""
+        return self._layout.is_note(path)
+
+    def below(self, folder: NotePath) -> Iterable[NotePath]:
+        """Notes on disk and in the index below a folder."""
+        known = [row.path for row in self._mirror.below(folder)]
+        return dict.fromkeys([*self._reader.below(folder), *known])
+
+    def known(self, path: NotePath) -> bool:
+        """Whether the index has a note at this path."""
+        return self._mirror.by_path(path) is not None
+
+    def notes(self) -> int:
+        """How many notes the index has."""
+        return len(self._mirror)
+
+
+@dataclass(slots=True)
+class Core:
+    """All objects of one daemon. The index is opened by `open_index`, which blocks for a while."""
+
+    settings: LiveSettings
+    state: Path
+    layout: Layout
+    reader: VaultReader
+    writer: VaultWriter
+    journal: Journal
+    model: Model
+    mirror: Mirror
+    store: Store
+    inbox: Inbox
+    pipeline: Pipeline
+    progress: Progress
+    reinforce: Reinforce
+    services: Services
+    analyst: ChatAnalyst
+    clock: Callable[[], datetime]
+    zone: tzinfo
+    tables: TableWriter | None = None
+    indexer: Indexer | None = None
+    queue: EmbeddingQueue | None = None
+    listeners: list[Callable[[BatchReport], None]] = field(default_factory=list)
+
+    def key_of(self, text: str) -> bytes:
+        """The key of a passage's embedding."""
+        return bytes.fromhex(embedding_key(text, self.model.name))
+
+    def open_index(self) -> None:
+        """Open the tables and fill the mirror. Blocks. Raises IndexUnavailable, StorageFull."""
+        self.journal.refresh()
+        self.store.open(self.model.name or "none")
+        try:
+            loaded = self.store.load(self.mirror.body_words)
+        except IndexUnavailable as exc:
+            log.warning("%s; it is made anew", exc)
+            self.store.clear()
+            loaded = self.store.load(self.mirror.body_words)
+        uses = {row.id: self.reinforce.use_of(row.id) for row in loaded.rows}
+        self.mirror.load(loaded.rows, loaded.passages, uses)
+        for keys, vectors, shares in self.store.embeddings():
+            self.mirror.add_vectors(keys, vectors, shares)
+        self.tables = TableWriter(self.store, {row.id for row in loaded.rows})
+        self.tables.start()
+        self.indexer = Indexer(
+            self.reader, self.place_of, self.mirror, self.tables, self.reinforce.use_of, self.key_of, self.zone
+        )
+        if self.model.embedder is not None:
+            self.queue = EmbeddingQueue(
+                self.model.embedder, self._body, self.mirror, self.tables, self.key_of, on_progress=lambda: None
+            )
+
+    def place_of(self, path: str) -> Place:
+        """What a note's folder says of it."""
+        return Place(self.layout.role_of(path), self.layout.folder_kind(path))
+
+    def _body(self, path: NotePath) -> str | None:
+        note = self.reader.read(path)
+        return None if note is None else note.body
+
+    def apply(self, paths: Sequence[NotePath]) -> BatchReport:
+        """Have the indexer look at a batch. Blocks."""
+        if self.indexer is None:
+            raise IndexUnavailable("the index is not open yet")
+        return self.indexer.apply(paths)
+
+    def on_batch(self, report: BatchReport) -> None:
+        """A batch was applied: what changed gets its embeddings, and listeners hear of it."""
+        if self.queue is not None and report.contents:
+            self.queue.offer(report.contents)
+        for listener in self.listeners:
+            listener(report)
+
+    def compare(self) -> Difference:
+        """Vault against index. Blocks. Raises VaultUnavailable."""
+        self.layout.refresh()
+        scan = self.reader.scan()
+        found = difference(scan.stamps, self.mirror.rows())
+        vanished = tuple(path for path in found.vanished if not scan.hides(path))
+        self.progress.total = len(scan.stamps)
+        return Difference(found.appeared, found.changed, vanished)
+
+    def close(self) -> None:
+        """Flush and let go. Blocks."""
+        if self.queue is not None:
+            self.queue.close()
+        if self.tables is not None:
+            self.tables.close()
+        self.journal.flush()
+        self.store.close()
+        self.services.meaning.close()
+        if self.model.embedder is not None:
+            self.model.embedder.close()
+
+
+def local_zone(name: str) -> tzinfo:
+    """The configured zone, or this machine's."""
+    if name:
+        try:
+            return ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError):
+            log.warning("timezone %r is not known; the machine's zone is used", name)
+    return datetime.now(UTC).astimezone().tzinfo or UTC
+
+
+def embedding_model(settings: Settings, budget: RequestBudget) -> Model:
+    """The embedding model that the settings ask for; words alone where it cannot be had."""
+    calibration = builtin_calibration()
+    similarity = calibration.similarity(BETA_TWO_LANGUAGES)
+    try:
+        if settings.embedding.provider == "local":
+            centre = calibration.centre.at(BETA_TWO_LANGUAGES)
+            return Model(LocalEmbedder(), centre, similarity)
+        if settings.embedding.provider == "openai":
+            remote = RemoteEmbedder(settings.embedding, budget=budget, rng=random.Random())
+            return Model(remote, as_they_are, similarity)
+    except ModelUnavailable as exc:
+        log.warning("%s", exc)
+        return Model(None, as_they_are, similarity, str(exc))
+    return Model(None, as_they_are, similarity, "embedding.provider is none: words only")
+
+
+def compose(settings: Settings, state: Path, *, clock: Callable[[], datetime] | None = None) -> Core:
+    """Every object of a daemon, none of them started. Raises SettingsError, VaultUnavailable."""
+    live = LiveSettings(settings)
+    vault = settings.vault.path
+    if vault is None:
+        raise IndexUnavailable("no vault is set; use --vault DIR or VAULTD_VAULT")
+    zone = local_zone(settings.timezone)
+    now = clock or (lambda: datetime.now(zone))
+    rng = random.Random(settings.surface.seed)
+    layout = Layout(vault, memory_root=settings.memory.root, exclude=settings.vault.exclude)
+    machine = machine_id(state)
+    reader = VaultReader(layout)
+    write_log = WriteLog(layout.state_dir, machine)
+    writer = VaultWriter(layout, write_log, clock=now)
+    journal = Journal(layout.state_dir, machine)
+    budget = RequestBudget(state / "requests.json", settings.llm.daily_request_cap, today=lambda: now().date())
+    model = embedding_model(settings, budget)
+    mirror = Mirror(model.centre)
+    store = Store(settings.index.uri or str(state / "index"))
+    inbox = Inbox()
+    holder: list[Core] = []
+    ground = VaultGround(layout, reader, mirror)
+    pipeline = Pipeline(
+        inbox,
+        ground,
+        apply=lambda paths: holder[0].apply(paths),
+        on_batch=lambda report: holder[0].on_batch(report),
+    )
+    progress = Progress(started=now(), embedder=model.name, problem=model.why)
+    analyst = ChatAnalyst(settings.llm, budget=budget, cache=CondenseCache(state / "condensed.sqlite"), rng=rng)
+    texts = Texts(reader)
+    meaning = Meaning(model.embedder, model.similarity, model.centre)
+    scribe = Scribe(writer, pipeline)
+    health = Health(
+        mirror,
+        pipeline,
+        tables=lambda: holder[0].tables,
+        queue=lambda: holder[0].queue,
+        progress=progress,
+        settings=live,
+        clock=now,
+        root=vault,
+    )
+    showing = Showing(mirror, texts, Condensing(analyst, strict=settings.strict_llm), live, health.index_state)
+    matching = Matching(mirror, meaning, texts, live)
+    reinforce = Reinforce(journal, mirror, now)
+    remember = Remember(layout, scribe, mirror, matching, meaning, analyst, live, now)
+    waiting = Waiting(layout, scribe, reader, mirror, now)
+    services = Services(
+        recall=Recall(mirror, matching, meaning, showing, reinforce, live, now, rng),
+        surface=Surface(mirror, showing, live, now, rng),
+        remember=remember,
+        diary=Diary(remember, analyst, waiting, now),
+        revise=Revise(layout, scribe, mirror, texts, live, now),
+        reflect=Reflect(mirror, texts, meaning, showing),
+        forget=Forget(layout, scribe, mirror, live, now, owns_lifecycle=lambda: True),
+        waiting=waiting,
+        health=health,
+        matching=matching,
+        meaning=meaning,
+    )
+    core = Core(
+        settings=live,
+        state=state,
+        layout=layout,
+        reader=reader,
+        writer=writer,
+        journal=journal,
+        model=model,
+        mirror=mirror,
+        store=store,
+        inbox=inbox,
+        pipeline=pipeline,
+        progress=progress,
+        reinforce=reinforce,
+        services=services,
+        analyst=analyst,
+        clock=now,
+        zone=zone,
+    )
+    holder.append(core)
+    return core

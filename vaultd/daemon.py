@@ -1,0 +1,302 @@
+"""Start, run, stop, in order; owns the one lifespan."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.metadata
+import logging
+import os
+import socket
+import sys
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+from filelock import FileLock, Timeout
+
+from vaultd.compose import Core, compose
+from vaultd.config.paths import lock_file, log_file, state_folder
+from vaultd.config.runtime import Runtime, keep_token, read_runtime, remove_runtime, write_runtime
+from vaultd.core.errors import VaultdError, VaultUnavailable
+from vaultd.settings import Settings
+from vaultd.vault.atomic import remove_leftovers
+from vaultd.watch.observer import VaultObserver
+from vaultd.web.app import WebParts, build_app
+from vaultd.web.auth import Auth, Token
+from vaultd.web.drain import Closing
+from vaultd.web.events import EventHub
+from vaultd.web.guards import ServerNames, check_exposure
+from vaultd.web.server import WebServer, base_url, listen
+
+if TYPE_CHECKING:
+    from mcp.server.transport_security import TransportSecuritySettings
+    from starlette.types import ASGIApp
+
+log = logging.getLogger("vaultd")
+
+ALREADY_RUNNING = 3  # exit code of a second daemon
+HEARTBEAT_S = 60  # wakes the scheduler after the machine slept
+JOURNAL_FLUSH_S = 5
+WATCH_CHECK_S = 15
+LOST_RESCAN_DELAY_S = 0.5
+DRIFT_SETTLE_S = 3.0  # a difference younger than this may be an event under way
+WAKE_GAP_S = 180.0
+
+
+def run(settings: Settings) -> int:
+    """Serve a vault until a signal; the exit code. Raises SettingsError, VaultUnavailable."""
+    vault = settings.vault.path
+    if vault is None or not vault.is_dir():
+        raise VaultUnavailable(f"the vault {vault} is not a folder; name one with --vault DIR")
+    state = state_folder(vault, settings.state_dir)
+    state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    lock = FileLock(lock_file(state))
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        there = read_runtime(state)
+        where = f" at {there.url} (pid {there.pid})" if there else ""
+        print(f"vaultd already serves this vault{where}", file=sys.stderr)
+        return ALREADY_RUNNING
+    with lock:
+        _configure_logging(settings, state)
+        token = settings.server.token or keep_token(state)
+        check_exposure(settings.server, [token])
+        listener = listen(settings.server.host, settings.server.port)
+        sys.setswitchinterval(0.002)  # the indexer's thread must not keep answers waiting
+        return asyncio.run(Daemon(settings, vault, state, token, listener).run())
+
+
+def _configure_logging(settings: Settings, state: Path) -> None:
+    handlers: list[logging.Handler] = [logging.StreamHandler()]
+    handlers[0].setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    if not sys.stderr.isatty() and os.environ.get("VAULTD_LOG_TO_FILE"):
+        handlers = [logging.FileHandler(log_file(state), encoding="utf-8")]
+    logging.basicConfig(level=settings.log_level, handlers=handlers, force=True)
+    for noisy in ("apscheduler", "mcp", "httpx2", "openai", "watchdog"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+class Daemon:
+    """One vault's daemon: index and watcher behind, one port in front."""
+
+    def __init__(self, settings: Settings, vault: Path, state: Path, token: str, listener: socket.socket) -> None:
+        self._settings = settings
+        self._vault = vault
+        self._state = state
+        self._token = token
+        self._listener = listener
+        self._closing = Closing()
+        self._core: Core | None = None
+        self._observer: VaultObserver | None = None
+        self._background: set[asyncio.Task[None]] = set()
+        self._reconciling = asyncio.Lock()
+        self._lost = threading.Event()
+        self._last_beat = 0.0
+
+    @property
+    def core(self) -> Core:
+        """The objects of the daemon; there once it runs."""
+        assert self._core is not None
+        return self._core
+
+    async def run(self) -> int:
+        """Until a signal."""
+        self._core = compose(self._settings, self._state)
+        host, port = self._settings.server.host, self._listener.getsockname()[1]
+        url = base_url(host, port)
+        auth = Auth([Token("owner", self._token)], clock=self.core.clock, sessions_path=self._state / "sessions.json")
+        self._auth, self._url = auth, url
+        events = EventHub(closing=self._closing)
+        names = ServerNames.of(self._settings.server)
+        app = build_app(self._parts(auth, names, events, port, url))
+        server = WebServer(app, listener=self._listener, closing=self._closing)
+        runtime = Runtime(
+            pid=os.getpid(),
+            url=url,
+            port=port,
+            token=self._token,
+            vault=str(self._vault),
+            started=self.core.clock().isoformat(timespec="seconds"),
+        )
+        write_runtime(self._state, runtime)
+        try:
+            self._spawn(self._announce(server))
+            await server.serve_until_closed()
+        finally:
+            remove_runtime(self._state, os.getpid())
+        return 0
+
+    def _parts(self, auth: Auth, names: ServerNames, events: EventHub, port: int, url: str) -> WebParts:
+        from vaultd.tools.server import build_server
+
+        version = importlib.metadata.version("vaultd")
+        self._mcp = build_server(self.core.services, language=lambda: self.core.settings().language, version=version)
+        mcp_app: ASGIApp = self._mcp.streamable_http_app(transport_security=_no_second_guard())
+
+        def status() -> dict[str, object]:
+            head = {"url": url, "port": port, "pid": os.getpid(), "version": version}
+            return head | self.core.services.health.status()
+
+        return WebParts(
+            services=self.core.services,
+            auth=auth,
+            names=names,
+            closing=self._closing,
+            events=events,
+            status=status,
+            mcp_app=mcp_app,
+            lifespan=self._lifespan,
+            version=version,
+            confirm_deletions=self.core.pipeline.confirm_deletions,
+            reconcile=lambda: self._spawn(self._reconcile("asked for")),
+        )
+
+    async def _announce(self, server: WebServer) -> None:
+        await server.ready.wait()
+        link = self._auth.login_url(self._url)
+        print(f"vaultd serves {self._vault}", flush=True)
+        print(f"  dashboard  {link}", flush=True)
+        print(f"  MCP        {self._url}/mcp", flush=True)
+
+    # -- lifespan -------------------------------------------------------------------------------------------------
+
+    @contextlib.asynccontextmanager
+    async def _lifespan(self) -> AsyncIterator[None]:
+        scheduler = AsyncIOScheduler(
+            timezone=self.core.zone, job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
+        )
+        async with self._mcp.session_manager.run():
+            self._add_jobs(scheduler)
+            scheduler.start()
+            self._spawn(self._start())
+            try:
+                yield
+            finally:
+                scheduler.shutdown(wait=False)
+                await self._stop()
+
+    def _add_jobs(self, scheduler: AsyncIOScheduler) -> None:
+        settings = self._settings
+        scheduler.add_job(self._heartbeat, "interval", seconds=HEARTBEAT_S, id="heartbeat")
+        scheduler.add_job(self._flush_journal, "interval", seconds=JOURNAL_FLUSH_S, id="journal")
+        scheduler.add_job(self._check_watcher, "interval", seconds=WATCH_CHECK_S, id="watcher")
+        scheduler.add_job(
+            self._reconcile, "interval", minutes=settings.watch.reconcile_minutes, id="reconcile", args=["periodic"]
+        )
+
+    async def _start(self) -> None:
+        """Open the index, watch, reconcile, then say ready."""
+        core = self.core
+        try:
+            await asyncio.to_thread(core.open_index)
+            await asyncio.to_thread(remove_leftovers, self._vault, displaced=core.writer.keep_displaced)
+            self._spawn(core.pipeline.run())
+            await asyncio.to_thread(self._watch)
+            if core.queue is not None:
+                core.queue.start()
+                core.queue.offer_pending()
+            await self._reconcile("start")
+            await core.pipeline.idle()
+            core.progress.ready = True
+            log.info("ready: %d notes", len(core.mirror))
+        except VaultdError as exc:
+            core.progress.problem = str(exc)
+            log.error("%s", exc)
+
+    def _watch(self) -> None:
+        core = self.core
+        self._observer = VaultObserver(
+            self._vault,
+            core.inbox,
+            is_note=core.layout.is_note,
+            is_folder=lambda path: not core.layout.is_ignored_dir(path),
+            lost=self._lost.set,
+            polling=self._settings.watch.mode == "polling",
+        )
+        self._observer.start()
+
+    async def _stop(self) -> None:
+        core = self.core
+        for task in list(self._background):
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+        if self._observer is not None:
+            await asyncio.to_thread(self._observer.stop)
+        await core.analyst.close()
+        await asyncio.to_thread(core.close)
+
+    def _spawn(self, work: object) -> None:
+        task: asyncio.Task[None] = asyncio.ensure_future(work)  # type: ignore[call-overload]
+        self._background.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._background.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a background task failed", exc_info=error)
+
+    # -- periodic work --------------------------------------------------------------------------------------------
+
+    async def _reconcile(self, why: str) -> None:
+        """Compare vault and index in full; a difference that no event announced is counted as missed."""
+        core = self.core
+        if core.indexer is None or self._reconciling.locked():
+            return
+        async with self._reconciling:
+            try:
+                found = await asyncio.to_thread(core.compare)
+                if found and why == "periodic":
+                    await asyncio.sleep(DRIFT_SETTLE_S)
+                    await core.pipeline.idle()
+                    found = await asyncio.to_thread(core.compare)
+            except VaultUnavailable as exc:
+                core.progress.problem = str(exc)
+                log.warning("%s", exc)
+                return
+            core.progress.problem = core.model.why
+            core.progress.last_reconcile = core.clock()
+            if not found:
+                return
+            if why != "start":
+                core.progress.missed += len(found)
+                log.warning("reconcile (%s) found %d differences that no event announced", why, len(found))
+                await asyncio.to_thread(self._restart_watcher)
+            core.pipeline.put_all(found.paths)
+
+    def _restart_watcher(self) -> None:
+        if self._observer is not None:
+            with contextlib.suppress(OSError):
+                self._observer.restart()
+                self.core.progress.watcher_restarts += 1
+
+    async def _check_watcher(self) -> None:
+        if self._observer is None:
+            return
+        if self._lost.is_set():
+            self._lost.clear()
+            await self._reconcile("events were lost")
+        elif not self._observer.alive:
+            log.warning("the watcher had ended; it is started anew")
+            await asyncio.to_thread(self._restart_watcher)
+            await self._reconcile("the watcher had ended")
+
+    async def _heartbeat(self) -> None:
+        now = self.core.clock()
+        slept = self._last_beat and now.timestamp() - self._last_beat > WAKE_GAP_S
+        self._last_beat = now.timestamp()
+        if slept:
+            await self._reconcile("woken from sleep")
+
+    async def _flush_journal(self) -> None:
+        await asyncio.to_thread(self.core.journal.flush)
+
+
+def _no_second_guard() -> TransportSecuritySettings:
+    """Host and Origin are checked in front of every path already."""
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    return TransportSecuritySettings(enable_dns_rebinding_protection=False)

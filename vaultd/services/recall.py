@@ -1,0 +1,104 @@
+"""Answer a question: find, show, count what was shown, and now and then let something old drift in."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from vaultd.core.bucket import Role
+from vaultd.core.query import Answer, Hit, Mark, Mode, Noted, Notice, Query
+from vaultd.index.mirror import Mirror
+from vaultd.scoring.constants import DriftRules
+from vaultd.scoring.decay import decay_scores
+from vaultd.scoring.match import tint
+from vaultd.scoring.selection import drift
+from vaultd.services.matching import Candidate, Fate, Matches, Matching
+from vaultd.services.meaning import Meaning
+from vaultd.services.reinforce import Reinforce
+from vaultd.services.showing import Showing
+from vaultd.settings import Settings
+
+
+class Recall:
+    """Answers a query that has a text."""
+
+    def __init__(
+        self,
+        mirror: Mirror,
+        matching: Matching,
+        meaning: Meaning,
+        showing: Showing,
+        reinforce: Reinforce,
+        settings: Callable[[], Settings],
+        clock: Callable[[], datetime],
+        rng: random.Random,
+    ) -> None:
+        self._mirror = mirror
+        self._matching = matching
+        self._meaning = meaning
+        self._showing = showing
+        self._reinforce = reinforce
+        self._settings = settings
+        self._clock = clock
+        self._rng = rng
+        self._drift_rules = DriftRules()
+
+    async def __call__(self, query: Query) -> Answer:
+        """The best matches, then what is related by meaning, then own notes; each bucket shown counts as a recall."""
+        now = self._clock()
+        named = query.bucket_id
+        if named is not None and (row := self._mirror.get(named)) is not None and row.role is Role.BUCKET:
+            return await self._one(named, query, now)
+        vector = await self._meaning.of(query.text)
+        matches = await asyncio.to_thread(self._matching.match, query, vector, now)
+        notices = self._showing.state_notices(vector is not None)
+        if matches.domain_dropped:
+            notices.append(Noted(Notice.DOMAIN_DROPPED, {"domains": ", ".join(query.domains)}))
+        wanted = matches.with_fate(Fate.KEPT) + matches.with_fate(Fate.SEMANTIC)
+        hits = [self._hit(candidate, query, now) for candidate in wanted]
+        own = [self._hit(candidate, query, now) for candidate in matches.with_fate(Fate.OWN)]
+        drifted = self._drifted(matches, len(hits), now)
+        fitted = await self._showing.fit([hits, own, drifted], query.token_budget)
+        shown, shown_own, shown_drifted = fitted.groups
+        self._reinforce(hit.bucket.id for hit in shown)
+        return Answer(
+            mode=Mode.RECALL, hits=shown, own=shown_own, drifted=shown_drifted, notices=(*notices, *fitted.notices)
+        )
+
+    async def _one(self, note_id: str, query: Query, now: datetime) -> Answer:
+        hit = Hit(bucket=self._showing.bucket(note_id), decay_score=self._showing.decay_score(note_id, now))
+        fitted = await self._showing.fit([[hit]], query.token_budget)
+        self._reinforce(shown.bucket.id for shown in fitted.groups[0])
+        return Answer(mode=Mode.RECALL, hits=fitted.groups[0], notices=fitted.notices)
+
+    def _hit(self, candidate: Candidate, query: Query, now: datetime) -> Hit:
+        bucket = self._showing.bucket(candidate.id)
+        return Hit(
+            bucket=bucket,
+            decay_score=self._showing.decay_score(candidate.id, now),
+            shown_valence=tint(bucket.emotion.valence, query.mood),
+            parts=candidate.parts,
+            similarity=candidate.similarity,
+            marks=frozenset({Mark.SEMANTIC}) if candidate.fate is Fate.SEMANTIC else frozenset(),
+            role=Role.OWN if candidate.fate is Fate.OWN else Role.BUCKET,
+        )
+
+    def _drifted(self, matches: Matches, hits: int, now: datetime) -> Sequence[Hit]:
+        shown = {candidate.slot for candidate in matches.candidates if candidate.fate is not Fate.BELOW_THRESHOLD}
+        with self._mirror.lock:
+            columns = self._mirror.columns.decay()
+            scores = decay_scores(columns, now.timestamp(), self._settings().decay.weights)
+            eligible = columns.fading & (self._mirror.memories())
+            eligible[list(shown)] = False
+            slots = drift(scores, eligible, hits=hits, rng=self._rng, rules=self._drift_rules)
+            ids = [self._mirror.at(slot).id for slot in slots]
+        return [
+            Hit(
+                bucket=self._showing.bucket(note_id),
+                decay_score=float(scores[slot]),
+                marks=frozenset({Mark.RANDOM}),
+            )
+            for note_id, slot in zip(ids, slots, strict=True)
+        ]

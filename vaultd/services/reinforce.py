@@ -1,0 +1,58 @@
+"""What a recall does to counters: the one used, and a ripple to its neighbours in time. Touches no note file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+import numpy as np
+
+from vaultd.core.bucket import Kind, Role
+from vaultd.index.mirror import ROLE_CODES, Mirror, Use
+from vaultd.scoring.constants import RippleRules
+from vaultd.scoring.decay import KIND_CODES, ripple_targets
+from vaultd.vault.journal import Journal
+
+RECALL = 1.0  # activation of the bucket that was shown
+
+
+class Reinforce:
+    """Counts into this machine's journal; the mirror has the new values at once."""
+
+    def __init__(self, journal: Journal, mirror: Mirror, clock: Callable[[], datetime]) -> None:
+        self._journal = journal
+        self._mirror = mirror
+        self._clock = clock
+        self._rules = RippleRules()
+
+    def __call__(self, ids: Iterable[str]) -> None:
+        """These buckets were shown as an answer to a question."""
+        now = self._clock()
+        with self._mirror.lock:
+            stirred = {note_id: self._neighbours(note_id) for note_id in ids}
+            for note_id, neighbours in stirred.items():
+                self._bump(note_id, RECALL, now)
+                for neighbour in neighbours:
+                    self._bump(neighbour, self._rules.activation, None)
+
+    def _bump(self, note_id: str, amount: float, when: datetime | None) -> None:
+        row = self._mirror.get(note_id)
+        if row is None:
+            return
+        self._journal.bump(note_id, amount, when, floor=row.count_floor)
+        self._mirror.set_use(note_id, self.use_of(note_id))
+
+    def use_of(self, note_id: str) -> Use:
+        """What all machines' journals say of a note."""
+        total = self._journal.total(note_id)
+        return Use(total.count, None if total.last_use is None else total.last_use.timestamp())
+
+    def _neighbours(self, note_id: str) -> list[str]:
+        slot = self._mirror.slot_of(note_id)
+        if slot is None:
+            return []
+        columns = self._mirror.columns
+        kinds = (columns.kind == KIND_CODES[Kind.DYNAMIC]) | (columns.kind == KIND_CODES[Kind.PERMANENT])
+        eligible = (columns.role == ROLE_CODES[Role.BUCKET]) & kinds
+        targets = ripple_targets(columns.created, np.asarray(eligible), slot, self._rules)
+        return [self._mirror.at(int(target)).id for target in targets]

@@ -1,0 +1,136 @@
+"""Put texts to hits and keep to the token budget: a note that does not fit is left out whole, and said so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from vaultd.core.bucket import Bucket
+from vaultd.core.errors import NoSuchMemory
+from vaultd.core.note import NotePath
+from vaultd.core.query import Hit, Noted, Notice
+from vaultd.core.text import estimate_tokens
+from vaultd.index.mirror import Mirror
+from vaultd.scoring.decay import decay_score
+from vaultd.services.condensing import Condensing
+from vaultd.services.texts import Texts
+from vaultd.settings import Settings
+
+TOKENS_AROUND_A_HIT = 18  # id, marks and fence
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """How far the index is: notes indexed of all, passages that wait for an embedding, whether there is a model."""
+
+    done: int
+    total: int
+    pending: int
+    failed: int
+    has_model: bool
+    vault_available: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Groups of hits with their texts, and what there is to say about those left out."""
+
+    groups: tuple[tuple[Hit, ...], ...]
+    notices: tuple[Noted, ...]
+
+
+class Showing:
+    """Turns ids into hits with texts."""
+
+    def __init__(
+        self,
+        mirror: Mirror,
+        texts: Texts,
+        condensing: Condensing,
+        settings: Callable[[], Settings],
+        state: Callable[[], IndexState],
+    ) -> None:
+        self._mirror = mirror
+        self._texts = texts
+        self._condensing = condensing
+        self._settings = settings
+        self._state = state
+
+    def bucket(self, note_id: str) -> Bucket:
+        """The memory with its counters as they are now. Raises NoSuchMemory."""
+        row = self._mirror.get(note_id)
+        if row is None:
+            raise NoSuchMemory(note_id)
+        return row.bucket(self._mirror.activation_count(note_id), self._mirror.last_active(note_id))
+
+    def decay_score(self, note_id: str, now: datetime) -> float:
+        """How alive a memory is. Raises NoSuchMemory."""
+        return decay_score(self.bucket(note_id), now, self._settings().decay.weights)
+
+    def state_notices(self, has_vector: bool) -> list[Noted]:
+        """What an answer has to do without at this moment."""
+        state = self._state()
+        notices: list[Noted] = []
+        if not state.vault_available:
+            notices.append(Noted(Notice.VAULT_UNAVAILABLE))
+        if state.done < state.total:
+            notices.append(Noted(Notice.PARTIAL_INDEX, {"done": state.done, "total": state.total}))
+        if not has_vector:
+            notices.append(Noted(Notice.NO_EMBEDDINGS))
+        elif state.pending:
+            notices.append(Noted(Notice.PENDING_EMBEDDINGS, {"count": state.pending}))
+        return notices
+
+    async def fit(self, groups: Sequence[Sequence[Hit]], budget: int, *, verbatim: bool = False) -> Fitted:
+        """Texts for all hits in their order, as far as `budget` tokens go; what is smaller may still fit after."""
+        left = budget
+        left_out = 0
+        problems: dict[str, None] = {}
+        out: list[tuple[Hit, ...]] = []
+        for group in groups:
+            kept: list[Hit] = []
+            position = 0
+            while position < len(group):
+                some = group[position : position + _ahead(left)]
+                position += len(some)
+                for hit in await self._with_texts(some, verbatim=verbatim, problems=problems):
+                    if hit.tokens > left:
+                        left_out += 1
+                        continue
+                    left -= hit.tokens
+                    kept.append(hit)
+            out.append(tuple(kept))
+        notices = [Noted(Notice.MODEL_FAILED, {"reason": reason}) for reason in problems]
+        if left_out:
+            notices.append(Noted(Notice.LEFT_OUT, {"count": left_out}))
+        return Fitted(tuple(out), tuple(notices))
+
+    async def _with_texts(self, hits: Sequence[Hit], *, verbatim: bool, problems: dict[str, None]) -> list[Hit]:
+        bodies = await self._texts.bodies([NotePath(hit.bucket.path) for hit in hits])
+        there = [(hit, body) for hit, body in zip(hits, bodies, strict=True) if body is not None]
+        if verbatim:
+            return [replace(hit, text=body, tokens=_cost(body)) for hit, body in there]
+        shown = await self._condensing.show([body for _, body in there])
+        out = []
+        for (hit, _), text in zip(there, shown, strict=True):
+            if text.problem:
+                problems[text.problem] = None
+            out.append(
+                replace(
+                    hit,
+                    text=text.text,
+                    tokens=_cost(text.text),
+                    full_tokens=text.full_tokens,
+                    marks=hit.marks | text.marks,
+                )
+            )
+        return out
+
+
+def _ahead(left: int) -> int:
+    return max(8, left // 64)
+
+
+def _cost(text: str) -> int:
+    return estimate_tokens(text) + TOKENS_AROUND_A_HIT

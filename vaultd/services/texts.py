@@ -1,0 +1,34 @@
+"""The text of a note as it lies on disk now, made fit to be shown."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol
+
+from vaultd.core.note import Note, NotePath
+
+
+class NoteReader(Protocol):
+    """Reads a note from the vault."""
+
+    def read(self, path: NotePath) -> Note | None:
+        """The note at a path, None where there is none."""
+
+
+class Texts:
+    """Reads bodies, several at a time, off the loop."""
+
+    def __init__(self, reader: NoteReader) -> None:
+        self._reader = reader
+
+    def body(self, path: NotePath) -> str | None:
+        """A note's body without surrounding blank lines; None where it is gone. Blocks."""
+        note = self._reader.read(path)
+        return None if note is None else note.body.strip()
+
+    async def bodies(self, paths: Sequence[NotePath]) -> list[str | None]:
+        """The bodies of several notes."""
+        if not paths:
+            return []
+        return await asyncio.to_thread(lambda: [self.body(path) for path in paths])
