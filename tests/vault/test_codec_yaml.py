@@ -86,6 +86,10 @@ def test_a_key_is_text_as_in_javascript(written, key):
     assert yamlcore.load(f"{written}: x\n") == {key: "x"}
 
 
+def test_a_line_of_tabs_is_a_blank_line():
+    assert yamlcore.load("a: 1\n\t\nb: 2\n\t \t\r\n") == {"a": 1, "b": 2}
+
+
 def test_not_a_number_is_read():
     read = yamlcore.load("x: .NaN\n")
 

@@ -29,7 +29,19 @@ _TAGGED: Final[dict[str, type]] = {  # by the tag a text wrote out; other tags l
 }
 # In brackets libyaml takes any `?` for the long form of a key; in 1.2 it must stand alone.
 _MASKED = re.compile(STRANGE.pattern + r"|\?(?=\S)")
+_TAB_LINE = re.compile(r"^\t[ \t]*(?=\r?\n|\Z)", re.MULTILINE)  # blank in 1.2, an error in 1.1
 _PRIVATE: Final = (range(0xE000, 0xF8FF), range(0x10_0000, 0x10_FFFD))
+
+_ADVICE: Final[dict[str, str]] = {
+    "mapping values are not allowed in this context": "put the text that holds `: ` in quotes",
+    "found character that cannot start any token": "put a text that starts with @, `, % or a tab in quotes",
+    "did not find expected key": "something is left behind a value; put the whole text in quotes",
+    "did not find expected ',' or ']'": "a bracket is not closed",
+    "did not find expected ',' or '}'": "a brace is not closed",
+    "found undefined alias": "put a text that starts with * in quotes",
+    "found a tab character that violates indentation": "use blanks for indentation, not tabs",
+    "could not find expected ':'": "a line is not `key: value`",
+}
 
 # PyYAML's wheels hold libyaml wherever we run; without it everything works, ten times slower.
 _Base: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
@@ -60,6 +72,8 @@ class Disguise:
 
     def hide(self, text: str) -> str:
         """The text that libyaml may see: as many characters, with line breaks at `\\n` and `\\r\\n` only."""
+        if "\t" in text:
+            text = _TAB_LINE.sub(lambda match: " " * len(match[0]), text)
         return _MASKED.sub(lambda match: self._masks[match[0]], text) if self._masks else text
 
     def show(self, text: str) -> str:
@@ -97,8 +111,9 @@ def events(text: str, path: str = "") -> Iterator[Any]:
 
 def _unreadable(exc: yaml.YAMLError, path: str) -> UnreadableNote:
     mark = getattr(exc, "problem_mark", None) or getattr(exc, "context_mark", None)
-    reason = getattr(exc, "problem", None) or re.split(r"[\r\n]", str(exc))[0]
-    return UnreadableNote(path, f"the frontmatter is not YAML: {reason}", None if mark is None else mark.line + 1)
+    reason = str(getattr(exc, "problem", None) or re.split(r"[\r\n]", str(exc))[0])
+    advice = f"{reason} ({_ADVICE[reason]})" if reason in _ADVICE else reason
+    return UnreadableNote(path, f"the frontmatter is not YAML: {advice}", None if mark is None else mark.line + 1)
 
 
 class _Constructor:
