@@ -36,7 +36,7 @@ from vaultd.settings import ChatModelSettings
 if TYPE_CHECKING:
     from vaultd.llm.budget import RequestBudget
 
-# What a model is shown of one text, in characters; SPEC of the seeds, but for annotations and conversations.
+# What a model is shown in one request, in characters; the tools' descriptions promise those of merge, split and condense.
 ANNOTATE_LIMIT: Final = 3_000
 MERGE_LIMIT: Final = 2_000  # of each side
 SPLIT_LIMIT: Final = 5_000

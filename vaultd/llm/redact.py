@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 SECRET: Final = "secret"
 PRIVATE: Final = "private"
@@ -54,25 +54,48 @@ _SECRET_WORDS: Final = (
 )
 _PHRASE_WORDS: Final = r"passphrase|(?:seed|recovery|backup)[ _-]?(?:phrase|words?|codes?)|mnemonic|助记词|恢复码"
 _VALUE: Final = r"(?:\"(?P<a>[^\"\n]{3,200})\"|'(?P<b>[^'\n]{3,200})'|`(?P<c>[^`\n]{3,200})`|(?P<d>[^\s，。；、]{3,500}(?<![.,;:])))"
-_PATTERNS: Final[tuple[re.Pattern[str], ...]] = (
-    re.compile(
-        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?"
-        r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)",
-        re.DOTALL,
+_SAYS: Final = r"\s{0,3}(?:[:：=＝]|\s(?:is|was)\s|[是为])"
+
+
+class _Pattern(NamedTuple):
+    """A pattern is tried only on a text that has one of the `hints` in lower case: most texts have none."""
+
+    hints: tuple[str, ...]
+    regex: re.Pattern[str]
+
+
+_PATTERNS: Final = (
+    _Pattern(
+        ("private key",),
+        re.compile(
+            r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?"
+            r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)",
+            re.DOTALL,
+        ),
     ),
-    re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(_VENDOR_KEYS)})"),
-    re.compile(r"\b(?:bearer|basic)\s{1,3}(?=[^\s]{0,500}[\d._~+/=-])(?P<a>[A-Za-z0-9._~+/=-]{12,})", re.IGNORECASE),
-    re.compile(r"[a-z][a-z0-9+.-]{1,20}://[^\s/@:]{0,200}:(?P<a>[^\s/]{1,500})@", re.IGNORECASE),
-    re.compile(
-        r"[?&#][a-z_-]{0,20}(?:token|key|secret|password|passwd|signature|sig|auth|code)=(?P<a>[^\s&#\"'<>]{6,})",
-        re.IGNORECASE,
+    _Pattern(("",), re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(_VENDOR_KEYS)})")),
+    _Pattern(
+        ("bearer", "basic"),
+        re.compile(r"\b(?:bearer|basic)\s{1,3}(?=\S{0,500}[\d._~+/=-])(?P<a>[A-Za-z0-9._~+/=-]{12,})", re.IGNORECASE),
     ),
-    re.compile(
-        rf"(?:{_SECRET_WORDS})[\"'*_`]{{0,3}}\s{{0,3}}(?:[:：=]|\s(?:is|was)\s|[是为])[>\s]{{0,3}}[*]{{0,2}}{_VALUE}",
-        re.IGNORECASE,
+    _Pattern(("://",), re.compile(r"[a-z][a-z0-9+.-]{1,20}://[^\s/@:]{0,200}:(?P<a>[^\s/]{1,500})@", re.IGNORECASE)),
+    _Pattern(
+        ("=",),
+        re.compile(
+            r"[?&#][a-z_-]{0,20}(?:token|key|secret|password|passwd|signature|sig|auth|code)=(?P<a>[^\s&#\"'<>]{6,})",
+            re.IGNORECASE,
+        ),
     ),
-    re.compile(
-        rf"(?:{_PHRASE_WORDS})\s{{0,3}}(?:[:：=]|\s(?:is|was)\s|[是为])\s{{0,3}}(?P<a>[^\n]{{3,}})", re.IGNORECASE
+    _Pattern(
+        (
+            *("pass", "pwd", "pin", "key", "token", "secret", "credential"),
+            *("密", "口令", "秘钥", "私钥", "令牌", "验证码", "授权码"),
+        ),
+        re.compile(rf"(?:{_SECRET_WORDS})[\"'*_`]{{0,3}}{_SAYS}[>\s]{{0,3}}[*]{{0,2}}{_VALUE}", re.IGNORECASE),
+    ),
+    _Pattern(
+        ("phrase", "word", "code", "mnemonic", "助记词", "恢复码"),
+        re.compile(rf"(?:{_PHRASE_WORDS}){_SAYS}\s{{0,3}}(?P<a>[^\n]{{3,}})", re.IGNORECASE),
     ),
 )
 _DIGIT_RUN: Final = re.compile(r"(?<!\d)\d(?:[ -]?\d){12,60}(?!\d)")
@@ -184,12 +207,12 @@ def _private_spans(text: str) -> list[Span]:
 
 
 def _matches(text: str) -> Iterator[Span]:
-    for pattern in _PATTERNS:
-        for match in pattern.finditer(text):
-            if match.lastgroup is None:
-                yield match.span()
-            else:
-                yield match.span(match.lastgroup)
+    lowered = text.lower()
+    for hints, regex in _PATTERNS:
+        if not any(hint in lowered for hint in hints):
+            continue
+        for match in regex.finditer(text):
+            yield match.span(match.lastgroup or 0)
 
 
 def _cards(text: str) -> Iterator[Span]:
