@@ -407,6 +407,8 @@ async def test_without_a_key_each_call_says_what_to_set(tmp_path):
     [
         ({"model": " "}, r"set llm\.model"),
         ({"base_url": "api.example.org/v1"}, r"llm\.base_url .* https://host/v1"),
+        ({"base_url": "http://[::1/v1"}, r"llm\.base_url .* https://host/v1"),
+        ({"base_url": "http://host:port/v1"}, r"llm\.base_url .* https://host/v1"),
         ({"api_key": "sk-“quoted”"}, "copy it again"),
         ({"api_key": "two words"}, "copy it again"),
     ],

@@ -451,3 +451,14 @@ def test_openai_is_imported_at_the_first_question_and_never_on_the_loop(tmp_path
     )
 
     assert done.stdout == "fine\n", done.stderr
+
+
+@pytest.mark.parametrize("address", ["http://exa mple/v1", "http://a\x7fb/v1", "http://xn--/v1"])
+async def test_an_address_that_no_client_takes_is_named(server, tmp_path, address):
+    analyst = an_analyst(settings_for(server, base_url=address), tmp_path)
+
+    error = await failure(analyst)
+    await analyst.close()
+
+    assert isinstance(error, ModelUnavailable)
+    assert "llm.base_url" in str(error)

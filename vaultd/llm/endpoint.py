@@ -40,6 +40,7 @@ NOT_CONFIGURED: Final = (
     "no chat model is configured: set VAULTD_API_KEY (or llm.api_key), "
     "or llm.base_url for an endpoint without a key such as http://localhost:11434/v1"
 )
+NO_ADDRESS: Final = "llm.base_url {!r} is no address: write it as https://host/v1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,11 +234,15 @@ def _connected(settings: ChatModelSettings) -> AsyncOpenAI:
     import httpx2
     import openai
 
+    try:
+        base_url = httpx2.URL(settings.base_url.strip())
+    except httpx2.InvalidURL as error:
+        raise ModelUnavailable(NO_ADDRESS.format(settings.base_url)) from error
     timeout = httpx2.Timeout(settings.timeout_s, connect=min(CONNECT_TIMEOUT_S, settings.timeout_s))
     client = openai.AsyncOpenAI(
         api_key=settings.api_key.strip() or "none",
         admin_api_key="",
-        base_url=settings.base_url.strip(),
+        base_url=base_url,
         max_retries=0,
         timeout=timeout,
         # a redirect would send a memory to a host that nobody configured
@@ -267,14 +272,22 @@ def _host(base_url: str) -> str:
     return f"{parts.hostname or 'the endpoint'}{'' if port is None else f':{port}'}"
 
 
+def _is_address(base_url: str) -> bool:
+    try:
+        parts = urlsplit(base_url.strip())
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
 def _problem_of(settings: ChatModelSettings) -> str | None:
     key = settings.api_key.strip()
     if not settings.configured:
         return NOT_CONFIGURED
     if not settings.model.strip():
         return "no chat model is named: set llm.model; `vaultd config models` lists what the endpoint offers"
-    if urlsplit(settings.base_url.strip()).scheme not in ("http", "https"):
-        return f"llm.base_url {settings.base_url!r} is no address: write it as https://host/v1"
+    if not _is_address(settings.base_url):
+        return NO_ADDRESS.format(settings.base_url)
     if not key.isascii() or any(character.isspace() or not character.isprintable() for character in key):
         return "llm.api_key (or VAULTD_API_KEY) holds characters that no key has: copy it again"
     return None
