@@ -28,6 +28,8 @@ class Place:
     host: str
     model: str
     section: str = "llm"
+    key_variable: str = "VAULTD_API_KEY"
+    asked_for: str = "chat completions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ def _of_status(status: int, said: str, headers: Mapping[str, str], place: Place)
     if status in (401, 403):
         return Failure(
             ModelRefused(
-                f"{place.host} refused the key ({status}): set VAULTD_API_KEY or {place.section}.api_key{quoted}"
+                f"{place.host} refused the key ({status}): set {place.key_variable} or {place.section}.api_key{quoted}"
             )
         )
     if status == 429:
@@ -111,7 +113,7 @@ def _of_other_status(status: int, said: str, headers: Mapping[str, str], place: 
     quoted = f": {said}" if said else ""
     base_url = f"{place.section}.base_url"
     if status == 404:
-        message = f"{place.host} has no chat completions at this address (404): check {base_url}, most end in /v1"
+        message = f"{place.host} has no {place.asked_for} at this address (404): check {base_url}, most end in /v1"
         return Failure(ModelUnavailable(message))
     if 300 <= status < 400:
         target = headers.get("location", "elsewhere")
