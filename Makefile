@@ -15,7 +15,7 @@ BENCHES := start_time
 help:
 	@sed -n 's/^# //p' Makefile | head -2
 	@echo 'make check  linters, types and layers only'
-	@echo 'make bench  measure; the figures are in bench/README.md'
+	@echo 'make bench  measure'
 
 run: .venv/run.stamp
 	@$(BIN)/vaultd demo $(DEMO) --port $(PORT)
