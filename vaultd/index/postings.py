@@ -1,16 +1,19 @@
-"""The word index in memory: BM25 over postings in numpy arrays, with a small tail of recent changes.
+"""The word index in memory: BM25 over postings in numpy arrays.
 
 Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009); the idf is Lucene's
 log(1 + (N − df + 0.5)/(df + 0.5)), which is never negative.
 
-    base   word ─► [document, count] sorted by word, immutable          tail   word ─► lists, since the last fold
+    fresh      documents put since the last question, as they came
+    hot        word ─► lists, of a few documents
+    segments   word ─► (document, count), sorted by word, immutable; the first one is the bulk
 
-A changed document gets a new number and its old one dies; `folded` drops the dead and takes the tail into the base.
+A changed document gets a new number and its old one dies; `folded` drops the dead and makes one segment of all.
 Only one thread changes the postings; readers hold the mirror's lock.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,8 +23,11 @@ import numpy.typing as npt
 
 K1 = 1.2  # term frequency saturation; the usual value
 B = 0.75  # length normalisation; the usual value
-FOLD_AT_LEAST = 2_000  # documents in the tail
-FOLD_SHARE = 0.2  # of the base
+FOLD_AT_LEAST = 2_000  # documents put since the last fold
+FOLD_SHARE = 0.2  # of those before
+SEGMENT_FROM = 64  # fresh documents that are worth a segment of their own; fewer go into the hot lists
+HOT_LIMIT = 256  # documents in the hot lists before they become a segment
+MOST_COUNT = 65_535
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
@@ -35,15 +41,50 @@ class WordScores:
     ideal: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Segment:
+    """Entries sorted by word: those of `codes[i]` are `documents[offsets[i]:offsets[i + 1]]`."""
+
+    codes: Ints
+    offsets: npt.NDArray[np.int64]
+    documents: Ints
+    counts: npt.NDArray[np.uint16]
+
+    @classmethod
+    def of(cls, codes: Ints, documents: Ints, counts: npt.NDArray[Any]) -> _Segment:
+        """A segment of entries in any order; documents keep their order within a word."""
+        order = np.argsort(codes, kind="stable")
+        ordered = codes[order]
+        starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(ordered) else np.zeros(0, np.int64)
+        return cls(
+            codes=ordered[starts],
+            offsets=np.append(starts, len(ordered)).astype(np.int64),
+            documents=documents[order],
+            counts=np.minimum(counts[order], MOST_COUNT).astype(np.uint16),
+        )
+
+    def entries(self, code: int) -> tuple[Ints, npt.NDArray[np.uint16]]:
+        """Documents and counts of one word."""
+        at = int(np.searchsorted(self.codes, code))
+        if at == len(self.codes) or self.codes[at] != code:
+            return self.documents[:0], self.counts[:0]
+        low, high = self.offsets[at], self.offsets[at + 1]
+        return self.documents[low:high], self.counts[low:high]
+
+    def all(self) -> tuple[Ints, Ints, npt.NDArray[np.uint16]]:
+        """Code, document and count of every entry."""
+        return np.repeat(self.codes, np.diff(self.offsets)), self.documents, self.counts
+
+
 class Postings:
     """Word → documents. A document is one note, at `slot` of the mirror."""
 
     def __init__(self) -> None:
         self._words: dict[str, int] = {}
-        self._offsets: npt.NDArray[np.int64] = np.zeros(1, np.int64)
-        self._documents: Ints = np.zeros(0, np.int32)
-        self._counts: npt.NDArray[np.uint16] = np.zeros(0, np.uint16)
-        self._tail: dict[int, tuple[list[int], list[int]]] = {}
+        self._segments: list[_Segment] = []
+        self._fresh: list[tuple[int, list[int], list[int]]] = []
+        self._hot: dict[int, tuple[list[int], list[int]]] = {}
+        self._hot_documents = 0
         self._slot_of: Ints = np.zeros(256, np.int32)
         self._length_of: Floats = np.zeros(256, np.float32)
         self._alive: npt.NDArray[np.bool_] = np.zeros(256, np.bool_)
@@ -76,15 +117,9 @@ class Postings:
         document = self._next
         self._grow(document + 1)
         self._next += 1
-        words, tail = self._words, self._tail
-        for word, count in counts.items():
-            number = words.setdefault(word, len(words))
-            entry = tail.get(number)
-            if entry is None:
-                tail[number] = ([document], [min(count, 65_535)])
-            else:
-                entry[0].append(document)
-                entry[1].append(min(count, 65_535))
+        words = self._words
+        codes = [words.setdefault(word, len(words)) for word in counts]
+        self._fresh.append((document, codes, list(counts.values())))
         self._slot_of[document] = slot
         self._length_of[document] = length
         self._alive[document] = True
@@ -100,7 +135,7 @@ class Postings:
 
     @property
     def wants_fold(self) -> bool:
-        """Whether tail and dead have grown enough to make folding worth its cost."""
+        """Whether enough documents have come to make folding worth its cost."""
         recent = self._next - self._based
         return recent > max(FOLD_AT_LEAST, FOLD_SHARE * self._based)
 
@@ -112,18 +147,10 @@ class Postings:
         self._words = {str(word): i for i, word in enumerate(words)}
         self._adopt(slots, lengths)
         documents = np.repeat(np.arange(len(slots), dtype=np.int32), sizes)
-        self._set_base(codes.astype(np.int32, copy=False), documents, counts)
-
-    def _set_base(self, codes: Ints, documents: Ints, counts: npt.NDArray[Any]) -> None:
-        order = np.argsort(codes, kind="stable")
-        self._documents = documents[order]
-        self._counts = np.minimum(counts[order], 65_535).astype(np.uint16)
-        per_word = np.bincount(codes, minlength=len(self._words))
-        self._offsets = np.concatenate([[0], np.cumsum(per_word)]).astype(np.int64)
-        self._tail = {}
+        self._segments = [_Segment.of(codes.astype(np.int32, copy=False), documents, counts)]
 
     def folded(self) -> Postings:
-        """New postings with the tail in the base, without the dead, numbered anew. Costs a sort of all entries.
+        """New postings of one segment, without the dead, numbered anew. Costs a sort of all entries.
 
         This one stays as it is, so that readers may go on with it meanwhile.
         """
@@ -140,21 +167,38 @@ class Postings:
         fresh = Postings()
         fresh._words = {word: int(code_of[code]) for word, code in self._words.items() if used[code]}
         fresh._adopt(self._slot_of[living], self._length_of[living])
-        fresh._set_base(code_of[codes], number[documents], counts)
+        fresh._segments = [_Segment.of(code_of[codes], number[documents], counts)]
         return fresh
 
     def _all_entries(self) -> tuple[Ints, Ints, npt.NDArray[np.uint16]]:
-        based = np.repeat(np.arange(len(self._offsets) - 1, dtype=np.int32), np.diff(self._offsets))
-        tail = self._tail
-        sizes = [len(entry[0]) for entry in tail.values()]
-        codes = np.repeat(np.fromiter(tail, np.int32, len(tail)), sizes)
-        documents = np.fromiter((d for entry in tail.values() for d in entry[0]), np.int32, sum(sizes))
-        counts = np.fromiter((c for entry in tail.values() for c in entry[1]), np.uint16, sum(sizes))
-        return (
-            np.concatenate([based, codes]),
-            np.concatenate([self._documents, documents]),
-            np.concatenate([self._counts, counts]),
-        )
+        parts = [segment.all() for segment in self._segments]
+        hot = [(code, d, c) for code, lists in self._hot.items() for d, c in zip(*lists, strict=True)]
+        columns = np.array(hot, np.int32).reshape(-1, 3)
+        parts.append((columns[:, 0], columns[:, 1], np.minimum(columns[:, 2], MOST_COUNT).astype(np.uint16)))
+        if self._fresh:
+            parts.append(_columns(self._fresh))
+        codes, documents, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return codes, documents, counts
+
+    def _index_fresh(self) -> None:
+        """Make what was put since the last question findable."""
+        if not self._fresh:
+            return
+        if len(self._fresh) >= SEGMENT_FROM:
+            self._segments.append(_Segment.of(*_columns(self._fresh)))
+        else:
+            for document, codes, counts in self._fresh:
+                for code, count in zip(codes, counts, strict=True):
+                    entry = self._hot.setdefault(code, ([], []))
+                    entry[0].append(document)
+                    entry[1].append(min(count, MOST_COUNT))
+            self._hot_documents += len(self._fresh)
+        self._fresh = []
+        if self._hot_documents >= HOT_LIMIT:
+            hot = [(code, d, c) for code, lists in self._hot.items() for d, c in zip(*lists, strict=True)]
+            columns = np.array(hot, np.int32)
+            self._segments.append(_Segment.of(columns[:, 0], columns[:, 1], columns[:, 2]))
+            self._hot, self._hot_documents = {}, 0
 
     def _adopt(self, slots: Ints, lengths: Floats) -> None:
         n = len(slots)
@@ -171,25 +215,23 @@ class Postings:
         number = self._words.get(word)
         if number is None:
             return np.zeros(0, np.int32), np.zeros(0, np.float32)
-        documents: Ints = np.zeros(0, np.int32)
-        counts: npt.NDArray[np.float32] = np.zeros(0, np.float32)
-        if number < len(self._offsets) - 1:
-            low, high = self._offsets[number], self._offsets[number + 1]
-            documents = self._documents[low:high]
-            counts = self._counts[low:high].astype(np.float32)
-        entry = self._tail.get(number)
-        if entry is not None:
-            documents = np.concatenate([documents, np.array(entry[0], np.int32)])
-            counts = np.concatenate([counts, np.array(entry[1], np.float32)])
+        found = [segment.entries(number) for segment in self._segments]
+        hot = self._hot.get(number)
+        if hot is not None:
+            found.append((np.array(hot[0], np.int32), np.array(hot[1], np.uint16)))
+        documents = np.concatenate([one for one, _ in found]) if found else np.zeros(0, np.int32)
+        counts = np.concatenate([one for _, one in found]).astype(np.float32) if found else np.zeros(0, np.float32)
         alive = self._alive[documents]
         return (documents, counts) if alive.all() else (documents[alive], counts[alive])
 
     def frequency(self, word: str) -> int:
         """How many living documents hold the word."""
+        self._index_fresh()
         return len(self._entries(word)[0])
 
     def score(self, words: Mapping[str, float], slots: int) -> WordScores:
         """BM25 of all `slots` for weighted words; `ideal` is the sum of weight · idf."""
+        self._index_fresh()
         scores = np.zeros(slots, np.float32)
         ideal = 0.0
         n, average = len(self._document_of), self.average_length
@@ -203,3 +245,17 @@ class Postings:
             norm = K1 * (1 - B + B * self._length_of[documents] / average)
             scores[self._slot_of[documents]] += np.float32(weight * idf * (K1 + 1)) * counts / (counts + norm)
         return WordScores(scores, ideal)
+
+
+def _columns(documents: Sequence[tuple[int, list[int], list[int]]]) -> tuple[Ints, Ints, npt.NDArray[np.uint16]]:
+    """Code, document and count of every entry of some documents."""
+    sizes = [len(codes) for _, codes, _ in documents]
+    total = sum(sizes)
+    return (
+        np.fromiter(itertools.chain.from_iterable(codes for _, codes, _ in documents), np.int32, total),
+        np.repeat(np.array([document for document, _, _ in documents], np.int32), sizes),
+        np.minimum(
+            np.fromiter(itertools.chain.from_iterable(counts for _, _, counts in documents), np.int32, total),
+            MOST_COUNT,
+        ).astype(np.uint16),
+    )
