@@ -22,7 +22,7 @@ class Match(NamedTuple):
     length: int
 
 
-class _Window(NamedTuple):
+class Window(NamedTuple):
     """Lines low to high of one side against other_low to other_high of the other."""
 
     low: int
@@ -45,10 +45,10 @@ def matches(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Match]:
 
 def _pairs(one: Sequence[Hashable], other: Sequence[Hashable]) -> Iterator[tuple[int, int]]:
     """Matching positions, in order; windows wait on a stack, so that depth is no matter."""
-    waiting: list[_Window | tuple[int, int]] = [_Window(0, len(one), 0, len(other))]
+    waiting: list[Window | tuple[int, int]] = [Window(0, len(one), 0, len(other))]
     while waiting:
         item = waiting.pop()
-        if not isinstance(item, _Window):
+        if not isinstance(item, Window):
             yield item
             continue
         window, head, tail = _trimmed(one, other, item)
@@ -60,12 +60,12 @@ def _pairs(one: Sequence[Hashable], other: Sequence[Hashable]) -> Iterator[tuple
         if anchors:
             waiting += reversed(_between(window, anchors))
         else:
-            yield from _shortest(one, other, window)
+            yield from shortest(one, other, window)
 
 
 def _trimmed(
-    one: Sequence[Hashable], other: Sequence[Hashable], window: _Window
-) -> tuple[_Window, list[tuple[int, int]], list[tuple[int, int]]]:
+    one: Sequence[Hashable], other: Sequence[Hashable], window: Window
+) -> tuple[Window, list[tuple[int, int]], list[tuple[int, int]]]:
     """The window without the lines that match at its start and end; those, the end's from last to first."""
     low, high, other_low, other_high = window
     head: list[tuple[int, int]] = []
@@ -76,21 +76,21 @@ def _trimmed(
     while low < high and other_low < other_high and one[high - 1] == other[other_high - 1]:
         high, other_high = high - 1, other_high - 1
         tail.append((high, other_high))
-    return _Window(low, high, other_low, other_high), head, tail
+    return Window(low, high, other_low, other_high), head, tail
 
 
-def _between(window: _Window, anchors: list[tuple[int, int]]) -> list[_Window | tuple[int, int]]:
+def _between(window: Window, anchors: list[tuple[int, int]]) -> list[Window | tuple[int, int]]:
     """The anchors, and the windows that they part."""
-    out: list[_Window | tuple[int, int]] = []
+    out: list[Window | tuple[int, int]] = []
     low, other_low = window.low, window.other_low
     for at_one, at_other in anchors:
-        out += [_Window(low, at_one, other_low, at_other), (at_one, at_other)]
+        out += [Window(low, at_one, other_low, at_other), (at_one, at_other)]
         low, other_low = at_one + 1, at_other + 1
-    out.append(_Window(low, window.high, other_low, window.other_high))
+    out.append(Window(low, window.high, other_low, window.other_high))
     return out
 
 
-def _anchors(one: Sequence[Hashable], other: Sequence[Hashable], window: _Window) -> list[tuple[int, int]]:
+def _anchors(one: Sequence[Hashable], other: Sequence[Hashable], window: Window) -> list[tuple[int, int]]:
     """The longest rising series of lines that stand once in either window."""
     low, high, other_low, other_high = window
     places = _single(one, low, high)
@@ -125,7 +125,7 @@ def _single(lines: Sequence[Hashable], low: int, high: int) -> dict[Hashable, in
     return {line: at for line, at in places.items() if line not in twice}
 
 
-def _shortest(one: Sequence[Hashable], other: Sequence[Hashable], window: _Window) -> list[tuple[int, int]]:
+def shortest(one: Sequence[Hashable], other: Sequence[Hashable], window: Window) -> list[tuple[int, int]]:
     """Matching positions of a shortest edit script; none where it is longer than the limit."""
     low, high, other_low, other_high = window
     size, other_size = high - low, other_high - other_low

@@ -137,7 +137,9 @@ def _by_lines(sides: Sequence[str], markers: _Markers) -> _Text:
         else:
             text = markers.around("".join(piece.ours), "".join(piece.theirs), newline)
             conflicts = True
-        if out and text and not out[-1].endswith("\n"):
+        if not text:
+            continue
+        if out and not out[-1].endswith("\n"):
             out.append(newline)  # a last line without newline that is last no more
         out.append(text)
     return _Text("".join(out), conflicts)
