@@ -1,7 +1,7 @@
 """Every number of the formulas, once, with unit and source; the frozen weights that carry them.
 
-Sources: INTERNALS (internals of the memory, §3 table of values, §4 table of settings), BEHAVIOUR (behaviour by scene, B-nn for
-a decided fault), CARDS (memory cards, by chapter), ours (decided here; the comment says why).
+Sources: INTERNALS (§3 table of values, §4 table of settings), BEHAVIOUR (behaviour by scene; B-nn is a decided fault),
+CARDS (memory cards, by chapter), ours (decided here; the comment says why).
 """
 
 from __future__ import annotations
@@ -106,7 +106,14 @@ INJECTED_LIMIT: Final = 10  # cards; CARDS 3
 CARD_CANDIDATES: Final = 50  # by meaning, and as many by words; ours
 CARD_TWIN_SIMILARITY: Final = 0.9  # similarity, inclusive; ours: tell of a card that says the same
 USED_SIMILARITY: Final = 0.35  # similarity of reply and card, inclusive; CARDS 4 REF_COSINE_THRESHOLD
-INTENT_MARGIN: Final = 0.02  # lead of the nearest prototype over the second, in similarity; ours
+INTENT_CHARACTERS: Final = 600  # characters of a message that are read for its intent; ours
+INTENT_LEAST: Final = 1.0  # points of cues below which words alone do not decide; ours
+INTENT_POINTS: Final = (-2.0, 5.0)  # points of words are held between these before prototypes are added; ours
+INTENT_PROTOTYPE_POINTS: Final = (
+    1.5  # points a standard deviation of the five cosines; ours, fitted on our own examples
+)
+INTENT_LEAD: Final = 0.1  # points of lead below which nothing is clear; ours
+INTENT_MARGIN: Final = 0.002  # lead in cosine of the nearest prototype; ours, the five differ by 0.03 on average
 
 TopicMode = Literal["best", "fuzzy"]
 RecencyMode = Literal["step", "smooth"]

@@ -56,7 +56,7 @@ def dates_in(text: str, now: datetime) -> AskedDates:
     first. Two dates joined by "to" or 到 are one range. Lunar dates are not read.
     """
     today = now.date()
-    folded = unicodedata.normalize("NFKC", text[:READ_CHARACTERS]).casefold()
+    folded = unicodedata.normalize("NFKC", text[:READ_CHARACTERS]).casefold().replace("’", "'")
     found = _phrases_in(folded, today)
     joined: list[AskedDates] = []
     after = -1

@@ -125,6 +125,8 @@ _SHIFT = r"(?P<shift>last|past|previous|this|next)"
 _OF_YEAR = rf"(?:,?\s+(?:of\s+)?(?:{_YEAR}|(?P<ry>last|this|next)\s+year))?"
 _PART = r"(?:(?:the\s+)?(?P<part>early|beginning|start|mid|middle|late|end)(?:\s+of)?(?:\s+|-))?"
 _LEAD = r"(?:(?P<lead>in|on|of|during|since|by|until|till|around|from|before|after|through|for|back in)\s+)?(?:the\s+)?"
+_SEASON = r"(?P<s>spring|summer|autumn|fall|winter)"
+_FEAST = rf"(?P<feast>{'|'.join(sorted(_FEASTS, key=len, reverse=True))})"
 _UNIT = r"(?P<u>day|week|month|year)"
 _COUNT = rf"(?:(?P<n>\d{{1,3}}|{'|'.join(_COUNTS)})(?:\s+of)?|(?P<few>few|several|some)|(?P<half>half))"
 
@@ -247,7 +249,7 @@ def _count(text: str) -> int:
 
 
 def _feast(match: re.Match[str], today: date) -> AskedDates | None:
-    month, day = _FEASTS[match["feast"].replace("’", "'")]
+    month, day = _FEASTS[match["feast"]]
     year, shift, yearly = _year(match, today), match["shift"], f"m{month:02}d{day:02}"
 
     def feast_of(year: int) -> DateRange:
@@ -283,32 +285,33 @@ PHRASES: Final[tuple[Phrase, ...]] = tuple(
     for pattern, meaning_of in (
         (rf"\b{_LEAD}{_PART}(?:{_SHIFT}\s+)?{_MONTH}(?:\s+(?:the\s+)?{_DAY}{_UNTIL})?{_OF_YEAR}", _date),
         (rf"\b{_DAY}\s+(?P<of>of\s+)?{_MONTH}{_OF_YEAR}", _day_first),
-        (rf"\b{_LEAD}(?:{_SHIFT}\s+)?(?P<s>spring|summer|autumn|fall|winter)\b{_OF_YEAR}", _season),
+        (rf"\b{_LEAD}(?:{_SHIFT}\s+)?{_SEASON}\b{_OF_YEAR}", _season),
         (
-            r"\b(?P<y>)(?P<shift>)(?P<lead>)(?P<ry>last|this|next)\s+year(?:'s|’s)\s+(?P<s>spring|summer|autumn|fall|winter)\b",
+            rf"\b(?P<y>)(?P<shift>)(?P<lead>)(?P<ry>last|this|next)\s+year's\s+{_SEASON}\b",
             _season,
         ),
         (rf"\b{_PART}(?:{_YEAR}|(?P<ry>last|this|next)\s+year\b)(?!-)", _year_part),
         (
             (
-                rf"\b(?:(?P<weeks>last|this|next)\s+week(?:'s|’s)?\s+)?(?:on\s+)?(?:{_SHIFT}\s+|(?P<on>on)\s+|(?P<every>every|each)\s+)?"
+                r"\b(?:(?P<weeks>last|this|next)\s+week(?:'s)?\s+)?(?:on\s+)?"
+                rf"(?:{_SHIFT}\s+|(?P<on>on)\s+|(?P<every>every|each)\s+)?"
                 rf"{_WEEKDAY}(?P<plural>s)?\b(?:\s+(?:of\s+)?(?P<week>last|this|next)\s+week\b)?"
             ),
             _weekday,
         ),
-        (rf"\b{_SHIFT}\s+(?P<near>week|weekend|month|year|night)\b(?!'s|’s)", _near_unit),
+        (rf"\b{_SHIFT}\s+(?P<near>week|weekend|month|year|night)\b(?!'s)", _near_unit),
         (rf"\b{_UNIT}\s+before\s+last\b", _before_last),
         (
             (
-                r"\b(?:(?:the\s+)?day\s+(?:before\s+yesterday|after\s+tomorrow)|yesterday|tomorrow|today|tonight|last\s+night"
-                r"|this\s+(?:morning|afternoon|evening)|the\s+other\s+day)\b"
+                r"\b(?:(?:the\s+)?day\s+(?:before\s+yesterday|after\s+tomorrow)|yesterday|tomorrow|today|tonight"
+                r"|last\s+night|this\s+(?:morning|afternoon|evening)|the\s+other\s+day)\b"
             ),
             _day,
         ),
         (rf"\b(?:a\s+)?{_COUNT}\s+(?:an?\s+)?{_UNIT}s?\s+(?:ago|back|earlier)\b", _ago),
         (rf"\b(?:last|past|previous)\s+{_COUNT}\s+(?:an?\s+)?{_UNIT}s?\b", _past),
         (
-            rf"\b(?:(?P<shift>last|this|next)\s+)?(?P<feast>{'|'.join(sorted(_FEASTS, key=len, reverse=True)).replace(chr(39), '[’' + chr(39) + ']')})\b{_OF_YEAR}",
+            rf"\b(?:(?P<shift>last|this|next)\s+)?{_FEAST}\b{_OF_YEAR}",
             _feast,
         ),
         (r"(?<![\d.])(?P<y>(?:19|20)\d\d)(?P<sep>[-/.])(?P<m>\d{1,2})(?:(?P=sep)(?P<d>\d{1,2}))?(?![\d])", _numbers),

@@ -75,6 +75,7 @@ _DAYS_OF_MONTH = (
     rf"(?:\s*(?P<d>{_SMALL})(?:\s*[日号]|(?=\s*[到至\-~]))(?:\s*[到至\-~]\s*(?P<until>{_SMALL})\s*[日号])?)?"
 )
 _DAY_NUMBER = rf"(?:的?\s*(?P<d>{_SMALL})\s*[日号])?"
+_UNIT = r"(?P<u>天|日|周|星期|礼拜|(?<=个)月|年)"
 _WEEKDAY = r"(?P<wd>一(?![直起样个些定次共边般])|[二三四五六日天末])"
 
 
@@ -232,11 +233,14 @@ PHRASES: Final[tuple[Phrase, ...]] = tuple(
         (rf"(?:{_YEAR})?(?P<feast>{'|'.join(sorted(_FEASTS, key=len, reverse=True))})", _feast),
         (r"(?P<rd>大前|昨|今|明|(?<![以之然最])[前后])(?:天|日|儿|晚|夜|早)", _day),
         (
-            rf"{_NO_NUMBER_BEFORE}(?P<n>{_NUMBER}|好?几|半)\s*(?:个\s*)?(?P<u>天|日|周|星期|礼拜|(?<=个)月|年)多?左?右?(?:以|之)?(?P<side>前|后)(?!天|年)",
+            (
+                rf"{_NO_NUMBER_BEFORE}(?P<n>{_NUMBER}|好?几|半)\s*(?:个\s*)?{_UNIT}"
+                r"多?左?右?(?:以|之)?(?P<side>前|后)(?!天|年)"
+            ),
             _ago,
         ),
         (
-            rf"(?P<near>最近|过去|近|这|前)的?(?P<n>{_NUMBER}|好?几|半)\s*个?\s*(?P<u>天|日|周|星期|礼拜|(?<=个)月|年)(?!前|后|级|以|之)",
+            rf"(?P<near>最近|过去|近|这|前)的?(?P<n>{_NUMBER}|好?几|半)\s*个?\s*{_UNIT}(?!前|后|级|以|之)",
             _past,
         ),
         (rf"(?P<w>上上|上|这|本|下下|下)一?个?(?:周|星期|礼拜){_WEEKDAY}?", _week),

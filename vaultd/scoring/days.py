@@ -1,4 +1,4 @@
-"""Calendar arithmetic for dates in questions: ranges of days, and the terms under which notes of that time are filed."""
+"""Calendar arithmetic for dates in questions: ranges of days, and the terms under which notes of a time are filed."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def asked_day(days: Sequence[date], *extra: str) -> AskedDates:
 
 
 def asked_date(today: date, *, year: int | None, month: int, day: int | None = None) -> AskedDates | None:
-    """A month, or a day of it; with no year the latest one that has begun, and the one before. None if there is none."""
+    """A month, or a day of it; with no year the latest one that has begun, and the one before. None if none exists."""
     if not 1 <= month <= MONTHS_A_YEAR:
         return None
     years = [year] if year is not None else [today.year - back for back in range(9)]

@@ -52,7 +52,7 @@ _PIECE = re.compile(rf"([{_RUN}]+)|((?:(?![{_RUN}_])\w)+)")
 
 
 def keyword_terms(text: str) -> tuple[str, ...]:
-    """The distinct terms of a text: words, and bigrams of CJK runs (a run of one character as it is); NFKC, case-folded."""
+    """The distinct terms of a text, NFKC and case-folded: words, bigrams of CJK runs, lone CJK characters."""
     terms: dict[str, None] = {}
     for run, word in _PIECE.findall(unicodedata.normalize("NFKC", text).casefold()):
         if word or len(run) == 1:

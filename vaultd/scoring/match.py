@@ -37,7 +37,7 @@ class Topic:
 def topic_of(
     fuzzy: Floats, words: Floats | None = None, meaning: Floats | None = None, *, mode: TopicMode = "best"
 ) -> Topic:
-    """The best of three kinds of evidence, each 0…1; NaN or a missing column is no evidence and never counts against a row.
+    """The best of three kinds of evidence, each 0…1; NaN or a missing column is none, and never counts against a row.
 
     Of equal ones the first of fuzzy, words, meaning wins. In mode `fuzzy` the other two are not looked at.
     """
@@ -54,7 +54,7 @@ def _nothing(like: Floats) -> Floats:
 
 
 def emotion_parts(valence: Reals, arousal: Reals, mood: Mood | Emotion | None) -> Floats:
-    """1 − √((Δvalence² + Δarousal²)/2), 0…1; an axis the mood does not give is left out of the mean; 0.5 without a mood."""
+    """1 − √((Δvalence² + Δarousal²)/2), 0…1; an axis the mood lacks is left out of the mean; 0.5 without a mood."""
     if mood is None:
         return np.full(len(valence), NEUTRAL_EMOTION)
     gaps = [column - asked for column, asked in ((valence, mood.valence), (arousal, mood.arousal)) if asked is not None]
@@ -92,7 +92,7 @@ def match_scores(
     now: float,
     weights: MatchWeights,
 ) -> MatchColumns:
-    """Match score of each row at `now` (epoch seconds): 100 · (4·topic + 2·emotion + 1.5·time + importance/10) / 8.5."""
+    """Match score of each row at `now` (epoch s): 100 · (4·topic + 2·emotion + 1.5·time + importance/10) / 8.5."""
     scale = MATCH_SCALE / weights.total
     parts = (
         topic * (weights.topic * scale),
