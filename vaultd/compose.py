@@ -20,6 +20,7 @@ from vaultd.index.rows import Place
 from vaultd.index.store import Store
 from vaultd.index.tables import TableWriter
 from vaultd.index.vectors import Centre, as_they_are
+from vaultd.llm.analyst import Analyst
 from vaultd.llm.budget import RequestBudget
 from vaultd.llm.calibration import Similarity, builtin_calibration
 from vaultd.llm.chat import ChatAnalyst
@@ -140,7 +141,7 @@ class Core:
     progress: Progress
     reinforce: Reinforce
     services: Services
-    analyst: ChatAnalyst
+    analyst: Analyst
     clock: Callable[[], datetime]
     zone: tzinfo
     tables: TableWriter | None = None
@@ -246,15 +247,26 @@ def embedding_model(settings: Settings, budget: RequestBudget) -> Model:
     return Model(None, as_they_are, similarity, "embedding.provider is none: words only")
 
 
-def compose(settings: Settings, state: Path, *, clock: Callable[[], datetime] | None = None) -> Core:
-    """Every object of a daemon, none of them started. Raises SettingsError, VaultUnavailable."""
+def compose(
+    settings: Settings,
+    state: Path,
+    *,
+    clock: Callable[[], datetime] | None = None,
+    rng: random.Random | None = None,
+    model: Model | None = None,
+    analyst: Analyst | None = None,
+) -> Core:
+    """Every object of a daemon, none of them started. Clock, chance and models may be given, for time travel.
+
+    Raises SettingsError, VaultUnavailable.
+    """
     live = LiveSettings(settings)
     vault = settings.vault.path
     if vault is None:
         raise IndexUnavailable("no vault is set; use --vault DIR or VAULTD_VAULT")
     zone = local_zone(settings.timezone)
     now = clock or (lambda: datetime.now(zone))
-    rng = random.Random(settings.surface.seed)
+    rng = rng or random.Random(settings.surface.seed)
     layout = Layout(vault, memory_root=settings.memory.root, exclude=settings.vault.exclude)
     machine = machine_id(state)
     reader = VaultReader(layout)
@@ -262,7 +274,7 @@ def compose(settings: Settings, state: Path, *, clock: Callable[[], datetime] | 
     writer = VaultWriter(layout, write_log, clock=now)
     journal = Journal(layout.state_dir, machine)
     budget = RequestBudget(state / "requests.json", settings.llm.daily_request_cap, today=lambda: now().date())
-    model = embedding_model(settings, budget)
+    model = model or embedding_model(settings, budget)
     mirror = Mirror(model.centre)
     store = Store(settings.index.uri or str(state / "index"))
     inbox = Inbox()
@@ -275,7 +287,9 @@ def compose(settings: Settings, state: Path, *, clock: Callable[[], datetime] | 
         on_batch=lambda report: holder[0].on_batch(report),
     )
     progress = Progress(started=now(), embedder=model.name, problem=model.why)
-    analyst = ChatAnalyst(settings.llm, budget=budget, cache=CondenseCache(state / "condensed.sqlite"), rng=rng)
+    analyst = analyst or ChatAnalyst(
+        settings.llm, budget=budget, cache=CondenseCache(state / "condensed.sqlite"), rng=rng
+    )
     texts = Texts(reader)
     meaning = Meaning(model.embedder, model.similarity, model.centre)
     scribe = Scribe(writer, pipeline)

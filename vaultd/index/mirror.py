@@ -202,9 +202,10 @@ class Mirror:
     def word_scores(self, words: Mapping[str, float], *, title_weight: float = 1.0) -> WordScores:
         """BM25 over bodies plus `title_weight` times BM25 over names, domains and tags, for all slots."""
         with self.lock:
-            body = self.body_words.score(words, self.slots)
-            title = self.title_words.score(words, self.slots)
-            return WordScores(body.scores + np.float32(title_weight) * title.scores, max(body.ideal, title.ideal))
+            fields = (self.body_words, self.title_words)
+            frequencies = {word: max(field.frequency(word) for field in fields) for word in words}
+            body, title = (field.score(words, self.slots, frequencies) for field in fields)
+            return WordScores(body.scores + np.float32(title_weight) * title.scores, body.ideal)
 
     def meaning(self, query: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Cosine of each slot's best passage with a (centred) query vector; NO_COSINE where there is none yet."""

@@ -229,18 +229,21 @@ class Postings:
         self._index_fresh()
         return len(self._entries(word)[0])
 
-    def score(self, words: Mapping[str, float], slots: int) -> WordScores:
-        """BM25 of all `slots` for weighted words; `ideal` is the sum of weight · idf."""
+    def score(self, words: Mapping[str, float], slots: int, frequencies: Mapping[str, int] | None = None) -> WordScores:
+        """BM25 of all `slots` for weighted words; `ideal` is the sum of weight · idf.
+
+        `frequencies` are the document frequencies to reckon with, where a note is more than these postings know.
+        """
         self._index_fresh()
         scores = np.zeros(slots, np.float32)
         ideal = 0.0
         n, average = len(self._document_of), self.average_length
         for word, weight in words.items():
             documents, counts = self._entries(word)
-            df = len(documents)
-            idf = float(np.log1p((n - df + 0.5) / (df + 0.5)))
+            df = len(documents) if frequencies is None else frequencies[word]
+            idf = float(np.log1p((max(n, df) - df + 0.5) / (df + 0.5)))
             ideal += weight * idf
-            if not df:
+            if not len(documents):
                 continue
             norm = K1 * (1 - B + B * self._length_of[documents] / average)
             scores[self._slot_of[documents]] += np.float32(weight * idf * (K1 + 1)) * counts / (counts + norm)

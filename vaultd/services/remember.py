@@ -114,6 +114,22 @@ def checked_text(content: str) -> str:
     return text
 
 
+def one_line(text: str) -> str:
+    """A name, domain or tag as it can stand in a property: whole characters on one line."""
+    return " ".join(clean_text(text).split())
+
+
+def _cleaned(memory: NewMemory) -> NewMemory:
+    return replace(
+        memory,
+        content=checked_text(memory.content),
+        name=one_line(memory.name)[:NAME_CHARACTERS],
+        domain=tuple(filter(None, map(one_line, memory.domain))),
+        tags=tuple(filter(None, map(one_line, memory.tags))),
+        source=one_line(memory.source),
+    )
+
+
 class Remember:
     """Keeps texts. One at a time looks for its twin, so that the same text told twice at once is one memory."""
 
@@ -140,7 +156,7 @@ class Remember:
 
     async def __call__(self, memory: NewMemory) -> Kept:
         """Keep a text. Raises BadInput, VaultError; a model that fails is a notice, never a lost text."""
-        memory = replace(memory, content=checked_text(memory.content))
+        memory = _cleaned(memory)
         own = ids_of_own_answer(memory.content, lambda note_id: self._mirror.get(note_id) is not None)
         if own:
             raise BadInput(
@@ -234,7 +250,7 @@ class Remember:
 
     async def _write(self, memory: NewMemory, kind: Kind, outcome: Outcome) -> Kept:
         note_id = new_id()
-        name = (memory.name.strip() or name_of(memory.content))[:NAME_CHARACTERS]
+        name = memory.name or name_of(memory.content)
         domain = memory.domain or (() if kind is Kind.FEEL else (UNSORTED_DOMAIN,))
         now = self._clock()
         created = memory.created or now
@@ -369,8 +385,8 @@ def _merged_properties(twin: Row, memory: NewMemory, now: datetime) -> Changes:
 def _annotations(memory: NewMemory, annotation: Annotation) -> Changes:
     """What the model adds; what the caller said always wins."""
     changes: dict[str, object] = {}
-    if not memory.name.strip() and annotation.name:
-        changes[keys.NAME] = annotation.name[:NAME_CHARACTERS]
+    if not memory.name and annotation.name:
+        changes[keys.NAME] = one_line(annotation.name)[:NAME_CHARACTERS]
     if not memory.domain and annotation.domain:
         changes[keys.DOMAIN] = list(annotation.domain)
     tags = union(memory.tags, annotation.tags)

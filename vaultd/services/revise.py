@@ -13,7 +13,7 @@ from vaultd.core.note import NotePath
 from vaultd.core.text import clean_text
 from vaultd.index.mirror import Mirror
 from vaultd.index.rows import CORE_IMPORTANCE, NAME_CHARACTERS, Row
-from vaultd.services.remember import checked_text
+from vaultd.services.remember import checked_text, one_line
 from vaultd.services.scribe import Changes, Scribe
 from vaultd.services.texts import Texts
 from vaultd.settings import Settings
@@ -110,10 +110,11 @@ class Revise:
         """Change what is given. Raises NoSuchMemory, BadInput, VaultError; then nothing has changed."""
         row = self.row(note_id)
         changes, kind = self._changes(row, revision)
+        belongs_elsewhere = kind is not row.kind or revision.domain is not None
         await self._write(row, revision, changes)
         row = self.row(row.id)
         target = self._target(row, kind)
-        if target != row.path and (kind is not row.kind or revision.restore or revision.domain is not None):
+        if belongs_elsewhere and target != row.path:
             await self._scribe.move(row.path, target, why="trace")
         return Revised(row.id, self.row(row.id).path, _told(changes, revision))
 
@@ -170,11 +171,11 @@ class Revise:
 
 def _given(revision: Revision) -> dict[str, object]:
     """The properties that the caller named, as they are to stand in the note."""
-    name = None if revision.name is None else clean_text(revision.name).strip()[:NAME_CHARACTERS]
+    name = None if revision.name is None else one_line(revision.name)[:NAME_CHARACTERS]
     given: dict[str, object] = {
         keys.NAME: name,
-        keys.DOMAIN: None if revision.domain is None else list(revision.domain),
-        keys.TAGS: None if revision.tags is None else list(revision.tags),
+        keys.DOMAIN: None if revision.domain is None else list(map(one_line, revision.domain)),
+        keys.TAGS: None if revision.tags is None else list(map(one_line, revision.tags)),
         keys.VALENCE: revision.valence,
         keys.AROUSAL: revision.arousal,
         keys.IMPORTANCE: revision.importance,
