@@ -142,7 +142,7 @@ CUES: Final = cues(
                 what does it (?:really |even |actually )?mean to
                 (?:meaning|nature|purpose|point|essence|price|value) of (?:a )?(?:{_IDEA}|work|time|pain|home)\b
                 (?:meaning|nature|purpose|point|essence|price|value) of (?:a )?(?:living|being|existence)\b
-                (?:think|believe|suspect|feel|agree)(?:ing)? (?:that |about |whether )?(?:{_IDEA}|a person|all|most|we)\b
+                (?:think|believe|suspect|feel|agree)(?:ing)? (?:that |about |whether )?(?:{_IDEA}|a person|all|most)\b
                 (?:think|believe) (?:it's|there)\b
                 is (?:it|there) (?:ever |even |really |truly |always |such |any )*(?:possible|right|wrong|moral)
                 is (?:it|there) (?:ever |even |really |truly |always |such |any )*(?:immoral|ethical|selfish)
@@ -172,7 +172,7 @@ CUES: Final = cues(
                 challenge (?:me|that)
                 what(?:'s| is| would be) your (?:take|view|opinion|stance|position|honest view)
                 can (?:a person|one|we|two people|an ai|{_IDEA}) (?:ever |really |truly |actually |still |exist)
-                ^(?:is|are|does|do|can|could) (?:{_IDEA})\b
+                ^(?:is|are|does|do|can|could) (?:\w+ing )?(?:{_IDEA})\b
                 ^(?:{_IDEA}) (?:is|isn't|are|requires|without|means|seems|can|and)\b
                 ^(?:suppose|imagine|assume|let's say|what if)\b
             """,
@@ -263,7 +263,8 @@ SHAPE: Final = Shape(
     ),
     everyday=re.compile(
         r"\b(?:lunch|dinner|breakfast|brunch|coffee|tea|pizza|noodles|ramen|cake|cookies?|snacks?|weekend|nap|weather"
-        r"|movie|episode|game|bus|train|traffic|couch|blanket|cat|dog|puppy|kitten|squirrel|pigeon|sun|sunset|rain|snow|socks|shoes"
-        r"|haircut|sandwich|soup|bread|ice cream|chocolate|neighbou?rs?|office|playlist|song|meme|umbrella|pyjamas|pajamas|doughnuts?)\b"
+        r"|movie|episode|game|bus|train|traffic|couch|blanket|cat|dog|puppy|kitten|squirrel|pigeon|sun|sunset|rain|snow"
+        r"|socks|shoes|haircut|sandwich|soup|bread|ice cream|chocolate|neighbou?rs?|office|playlist|song|meme|umbrella"
+        r"|pyjamas|pajamas|doughnuts?)\b"
     ),
 )
