@@ -32,6 +32,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from vaultd.settings import ServerSettings
+from vaultd.tools.closing import end_sessions
 from vaultd.web.auth import PRINCIPAL, Auth, Token
 from vaultd.web.drain import Closing
 from vaultd.web.events import EventHub
@@ -198,6 +199,7 @@ def small_app(
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         async with mcp.session_manager.run():
             yield
+            await end_sessions(mcp.session_manager)
 
     inner = Starlette(
         routes=[

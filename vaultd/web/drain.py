@@ -52,7 +52,8 @@ class Closing(asyncio.Event):
 class DrainMiddleware:
     """Ends requests in good order once `closing` is set; new ones are answered 503 with Retry-After.
 
-    That 503 is a promise: the request was not looked at, so it may be sent again.
+    That header is a promise: the request was not looked at, so it may be sent again. A call that was cut off has an
+    answer 503 without it.
     """
 
     def __init__(self, app: ASGIApp, *, closing: Closing, grace_s: float = GRACE_S) -> None:
@@ -75,9 +76,10 @@ class DrainMiddleware:
         except TimeoutError:
             if not request.deadline.expired():
                 raise  # the application's own
-            await request.finish(scope)
         finally:
             take_back()
+        if self._closing.is_set():
+            await request.finish(scope)
 
 
 class _OpenRequest:
@@ -123,11 +125,16 @@ class _OpenRequest:
         await self._send(message)
 
     async def finish(self, scope: Scope) -> None:
-        """Answer for an application that was cut off, as far as that can still be done honestly."""
+        """Answer for an application that has ended without an answer, as far as that can be done honestly."""
         if self._started is None:
-            await _too_late(scope, self._receive, self._send)
+            await _cut_off(scope, self._receive, self._send)
         elif not self._complete and _is_event_stream(self._started):
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _cut_off(scope: Scope, receive: Receive, send: Send) -> None:
+    message = "vaultd was shut down while this was under way: it may have been carried out, or not"
+    await refusal(503, "cut_off", message, headers={"Connection": "close"})(scope, receive, send)
 
 
 async def _too_late(scope: Scope, receive: Receive, send: Send) -> None:

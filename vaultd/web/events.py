@@ -66,8 +66,8 @@ class EventHub:
                 wake.clear()
                 oldest = self._last - len(self._ring) + 1
                 if seen is None or seen < oldest - 1:
-                    yield _frame(RESET, {}, self._id(self._last))
-                    seen = self._last
+                    seen = self._last  # before the yield: more may be published while the page reads
+                    yield _frame(RESET, {}, self._id(seen))
                 elif seen < self._last:
                     news = [self._ring[position - oldest] for position in range(seen + 1, self._last + 1)]
                     seen = self._last

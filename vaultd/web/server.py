@@ -140,13 +140,10 @@ class WebServer(uvicorn.Server):
         )
         super().__init__(config)
         self._listener = listener
+        self.port = int(listener.getsockname()[1])
         self._closing = closing
         self._loop: asyncio.AbstractEventLoop | None = None
         self.ready = asyncio.Event()
-
-    @property
-    def port(self) -> int:
-        return int(self._listener.getsockname()[1])
 
     async def serve_until_closed(self) -> None:
         """Serve; raises VaultdError when the application does not start. `ready` is set once requests are answered."""
