@@ -50,8 +50,19 @@ class Daemon:
     """What the commands need of a daemon: answers by path, for the right token only."""
 
     def __init__(self) -> None:
+        self.status: dict[str, object] = {
+            "ready": True,
+            "vault_available": True,
+            "notes": 1234,
+            "pending": 2,
+            "failed": 0,
+            "problems": 0,
+            "lag_s": 0.25,
+            "last_event": None,
+            "embedding": {"model": "e5", "done": 7, "problem": "out of memory"},
+        }
         self.answers: dict[tuple[str, str], tuple[int, object]] = {
-            ("GET", "/api/status"): (200, {"ready": True, "notes": 1234, "pending": 2, "failed": 0, "lag_s": 0.25}),
+            ("GET", "/api/status"): (200, self.status),
             ("POST", "/api/login-link"): (200, {"url": "http://127.0.0.1:1/login?once=x"}),
         }
         self.seen: list[tuple[str, str, object]] = []

@@ -9,9 +9,28 @@ def test_status_says_where_the_daemon_is_and_how_the_index_is(run, daemon, vault
     assert result.exit_code == 0
     assert result.stdout.startswith(f"{vault} is served at http://127.0.0.1:")
     assert "(ready; process " in result.stdout
-    assert "  notes                  1,234\n" in result.stdout
-    assert "  waiting for the index  2\n" in result.stdout
-    assert "  lag, seconds           0.2\n" in result.stdout
+    assert "  notes                     1,234\n" in result.stdout
+    assert "  waiting for an embedding  2\n" in result.stdout
+    assert "  behind, seconds           0.2\n" in result.stdout
+    assert "  embeddings by             e5 (out of memory)\n" in result.stdout
+    assert "notes with problems" not in result.stdout
+
+
+def test_status_shows_faults_where_there_are_any(run, daemon):
+    daemon.status |= {"problems": 3, "held_deletions": 60, "missed": 0, "vault_available": False}
+
+    result = run("status")
+
+    assert "(vault not available; process " in result.stdout
+    assert "  notes with problems       3\n" in result.stdout
+    assert "  deletions held back       60\n" in result.stdout
+    assert "missed" not in result.stdout
+
+
+def test_status_while_the_first_index_runs_says_how_far_it_is(run, daemon):
+    daemon.status |= {"ready": False, "notes": 400, "total": 10_000}
+
+    assert "(indexing 400 of 10000; process " in run("status").stdout
 
 
 def test_status_as_json_is_the_answer_with_the_place_of_the_daemon(run, daemon, vault):

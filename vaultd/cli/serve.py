@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 
 import click
@@ -33,5 +32,6 @@ def serve(config: Path | None, vault: Path | None, host: str | None, port: int |
 
 def run_daemon(settings: Settings) -> int:
     """Run the daemon until it is stopped; its exit code."""
-    daemon = importlib.import_module("vaultd.daemon")  # the heaviest import there is: only this command pays it
-    return int(daemon.run(settings))
+    from vaultd.daemon import run  # the heaviest import there is: only this command pays it
+
+    return run(settings)

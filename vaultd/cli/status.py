@@ -14,20 +14,22 @@ from vaultd.cli.output import print_json, print_pairs, say
 
 TIMEOUT_S: Final = 10.0
 
-# What is shown of the answer, in this order, with the name it gets
+# What is always shown of the answer, and what only where it is not 0 or empty; in this order
 _LINES: Final[Mapping[str, str]] = {
     "notes": "notes",
-    "pending": "waiting for the index",
+    "waiting": "notes to look at",
+    "pending": "waiting for an embedding",
     "failed": "failed",
-    "embedding": "embeddings",
-    "embeddings_pending": "waiting for an embedding",
-    "lag_s": "lag, seconds",
+    "lag_s": "behind, seconds",
     "last_event": "last change seen",
     "last_reconcile": "last full comparison",
-    "missed": "changes missed by the watcher",
-    "waiting": "texts waiting for a model",
+}
+_FAULTS: Final[Mapping[str, str]] = {
     "problems": "notes with problems",
-    "conflicts": "conflicts",
+    "held_deletions": "deletions held back",
+    "missed": "changes the watcher missed",
+    "watcher_restarts": "restarts of the watcher",
+    "index_problem": "the index",
 }
 
 
@@ -57,12 +59,28 @@ def status(config: Path | None, vault: Path | None, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    ready = "ready" if found.get("ready", True) else "starting"
-    say(f"{runtime.vault} is served at {runtime.url} ({ready}; process {runtime.pid}, since {runtime.started})")
-    print_pairs([(name, _shown(found[key])) for key, name in _LINES.items() if found.get(key) is not None])
+    say(f"{runtime.vault} is served at {runtime.url} ({_state(found)}; process {runtime.pid})")
+    print_pairs(_pairs(found))
+
+
+def _state(found: Mapping[str, object]) -> str:
+    if found.get("vault_available") is False:
+        return "vault not available"
+    if found.get("ready") is False:
+        return f"indexing {found.get('notes', 0)} of {found.get('total', '?')}"
+    return "ready"
+
+
+def _pairs(found: Mapping[str, object]) -> list[tuple[str, str]]:
+    pairs = [(name, _shown(found[key])) for key, name in _LINES.items() if found.get(key) is not None]
+    embedding = found.get("embedding")
+    if isinstance(embedding, Mapping):
+        problem = embedding.get("problem")
+        pairs.append(("embeddings by", f"{embedding.get('model')}" + (f" ({problem})" if problem else "")))
+    return pairs + [(name, _shown(found[key])) for key, name in _FAULTS.items() if found.get(key)]
 
 
 def _shown(value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(len(value)) if isinstance(value, list | tuple | dict) else str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:.1f}"
+    if isinstance(value, float):
+        return f"{value:.1f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,98 @@
+"""The command line against a real daemon, each command a process of its own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+PATIENCE_S = 60.0
+
+
+class Account:
+    """A person's account on a machine: a home folder and a command line."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        own = {name: value for name, value in os.environ.items() if not name.startswith(("VAULTD_", "OMBRE_", "XDG_"))}
+        paths = {"HOME": str(home), "USERPROFILE": str(home), "PYTHONPATH": os.pathsep.join(sys.path)}
+        self.environ = own | paths | {"VAULTD_EMBEDDING__PROVIDER": "none"}  # words are enough here, and there at once
+        self.config = home / "demo" / "config.yaml"
+
+    def start(self, *args: str) -> subprocess.Popen[str]:
+        """`vaultd demo`, in the foreground of a terminal that is not there."""
+        command = [sys.executable, "-m", "vaultd", *args]
+        return subprocess.Popen(
+            command, cwd=self.home, env=self.environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+
+    def run(self, *args: str) -> subprocess.CompletedProcess[str]:
+        """Another command, to its end."""
+        command = [sys.executable, "-m", "vaultd", *args, "--config", str(self.config)]
+        return subprocess.run(
+            command, env=self.environ, capture_output=True, text=True, check=False, timeout=PATIENCE_S
+        )
+
+
+@pytest.fixture
+def account(tmp_path) -> Account:
+    return Account(tmp_path)
+
+
+@pytest.fixture
+def demo(account) -> Iterator[subprocess.Popen[str]]:
+    process = account.start("demo", "demo", "--port", "0")
+    assert process.stdout is not None
+    lines = iter(process.stdout.readline, "")
+    assert any("/mcp" in line for line in lines), "the daemon ended before it served"
+    yield process
+    process.kill()
+    process.wait(PATIENCE_S)
+    process.stdout.close()
+
+
+def ready(account: Account) -> dict[str, object]:
+    """The status once the first index is done; each try is a process, which paces the tries."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        found: dict[str, object] = json.loads(account.run("status", "--json").stdout)
+        if found["ready"]:
+            return found
+    raise AssertionError("the index was not ready in time")
+
+
+def test_commands_find_the_daemon_and_ctrl_c_ends_it(account, demo):
+    found = ready(account)
+
+    assert found["pid"] == demo.pid
+    assert found["vault"] == str(account.home / "demo" / "vault")
+    assert found["url"] == f"http://127.0.0.1:{found['port']}"
+    assert int(str(found["notes"])) >= 60
+    assert account.run("token", "--link").stdout.startswith(f"{found['url']}/")
+    assert account.run("config", "client", "cursor", "--http").stdout.count(str(found["url"])) == 1
+
+    begun = time.monotonic()
+    demo.send_signal(signal.SIGINT)
+
+    assert demo.wait(PATIENCE_S) == 0
+    assert time.monotonic() - begun < 5.0
+    after = account.run("status")
+    assert after.returncode == 1
+    assert after.stderr.startswith("vaultd: no daemon serves ")
+
+
+def test_second_daemon_says_where_the_first_is(account, demo):
+    url = json.loads(account.run("status", "--json").stdout)["url"]
+
+    second = account.run("serve", "--port", "0")
+
+    assert second.returncode != 0
+    assert str(url) in second.stderr
+    assert second.stderr.count("\n") == 1
