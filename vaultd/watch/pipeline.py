@@ -146,7 +146,7 @@ class Pipeline:
             batch = self._next_batch()
             if batch:
                 await self._do(batch)
-            elif not self.waiting:
+            if not self.waiting:
                 self._idle.set()
 
     def _patience(self) -> float | None:
