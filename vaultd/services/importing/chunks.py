@@ -134,7 +134,7 @@ def _chunk(pieces: Sequence[_Piece], part: int, *, plain: bool) -> Chunk:
 
 
 def _line(piece: _Piece, goes_on: bool, when: datetime | None, *, plain: bool, chinese: bool) -> str:
-    text = piece.text.strip("\n")
+    text = piece.text.strip()
     if piece.turn.attachments and not goes_on:
         names = ("、" if chinese else ", ").join(piece.turn.attachments)
         noted = f"[附件：{names}]" if chinese else f"[attachments: {names}]"

@@ -16,6 +16,7 @@ import os
 import random
 import re
 import shutil
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -207,6 +208,7 @@ class StepLog:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file: BinaryIO | None = None
+        self._lock = threading.Lock()
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """The whole lines."""
@@ -224,7 +226,7 @@ class StepLog:
     def append(self, line: Mapping[str, Any]) -> None:
         """Add a line."""
         raw = json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-        with disk_errors(str(self._path)):
+        with self._lock, disk_errors(str(self._path)):
             if self._file is None:
                 self._file = self._open()
             self._file.write(raw)
@@ -232,10 +234,11 @@ class StepLog:
             os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Let go of the file."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        """Let go of the file, once a line that is being written is whole."""
+        with self._lock:
+            if self._file is not None:
+                self._file.close()
+                self._file = None
 
     def _open(self) -> BinaryIO:
         file = self._path.open("a+b")

@@ -13,10 +13,11 @@ from typing import Any, Final
 LEAST_MEMORIES: Final = 3  # that a pattern is in
 PIN_FROM_MEMORIES: Final = 5  # from which a pattern may be worth a pinned memory
 MOST_PATTERNS: Final = 30
-LONGEST_RUN: Final = 4  # characters of a word in a script without blanks
+LONGEST_RUN: Final = 5  # characters of a word in a script without blanks
 EXAMPLES: Final = 5
+MOST_COMPARED: Final = 1_500  # frequent words that are compared with each other
 MOST_COUNTED: Final = 400_000  # words in memory; beyond, those seen once are forgotten
-TEXT_CHARACTERS: Final = 20_000  # of a memory that are looked at
+TEXT_CHARACTERS: Final = 4_000  # of a memory that are looked at
 
 _WORD: Final = re.compile(r"[^\W\d_]{3,30}")
 _RUN: Final = re.compile(r"[\u3400-\u9fff]{2,}")
@@ -114,24 +115,21 @@ class _Counted:
                 del self._counts[word], self._examples[word]
 
     def patterns(self) -> tuple[Pattern, ...]:
-        often = {word: count for word, count in self._counts.items() if count >= LEAST_MEMORIES}
-        kept = [word for word in often if not _is_part(word, often)]
-        best = sorted(kept, key=lambda word: (-often[word], -len(word), word))[:MOST_PATTERNS]
+        often = [word for word, count in self._counts.items() if count >= LEAST_MEMORIES]
+        often.sort(key=lambda word: (-self._counts[word], -len(word), word))
+        best = {word: self._counts[word] for word in often[:MOST_COMPARED]}
+        kept = [word for word in best if not _is_part(word, best)][:MOST_PATTERNS]
         return tuple(
-            Pattern(word, often[word], tuple(self._examples[word]), often[word] >= PIN_FROM_MEMORIES) for word in best
+            Pattern(word, best[word], tuple(self._examples[word]), best[word] >= PIN_FROM_MEMORIES) for word in kept
         )
 
 
-def _is_part(word: str, counts: dict[str, int]) -> bool:
+def _is_part(word: str, counts: Mapping[str, int]) -> bool:
     """Whether a run of Han characters is but a piece of a longer one that is nearly as frequent."""
     if not _RUN.fullmatch(word):
         return False
     wanted = counts[word] * _WITHIN
-    return any(
-        len(longer) > len(word) and word in longer and count >= wanted
-        for longer, count in counts.items()
-        if len(longer) <= LONGEST_RUN and count >= wanted
-    )
+    return any(len(longer) > len(word) and word in longer and count >= wanted for longer, count in counts.items())
 
 
 def _words(text: str) -> Iterator[str]:
