@@ -13,8 +13,9 @@ _IDEA = (
     "|forgiveness|kindness|honesty|loyalty|grief|friendships?|trust|marriage|suffering|success|failure|privacy"
     "|loneliness"
     "|solitude|courage|wisdom|progress|power|equality|faith|guilt|shame|nostalgia|ambition|fate|morality|responsibility"
-    "|machines?|technology|language|tradition|parents|strangers|someone|anyone|nobody|everyone|empathy|cruelty|revenge"
-    "|mercy|gratitude|jealousy|maturity|ageing|aging|consciousness|reality|choice|meaning|values?|belief|relationships?"
+    "|machines?|technology|language|tradition|parents|children|strangers|someone|anyone|nobody|everyone"
+    "|empathy|cruelty|revenge|mercy|gratitude|jealousy|maturity|ageing|aging|consciousness|reality|choice"
+    "|meaning|values?|belief|relationships?"
 )
 _LOW = (
     "tired|exhausted|lonely|alone|sad|scared|afraid|anxious|lost|overwhelmed|ashamed|proud|grateful|relieved|guilty"
