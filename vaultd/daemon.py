@@ -11,6 +11,7 @@ import socket
 import sys
 import threading
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,9 +19,11 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from filelock import FileLock, Timeout
 
 from vaultd.compose import Core, compose
+from vaultd.config.lastruns import Runs
 from vaultd.config.paths import lock_file, log_file, state_folder
 from vaultd.config.runtime import Runtime, keep_token, read_runtime, remove_runtime, write_runtime
 from vaultd.core.errors import VaultdError, VaultUnavailable
+from vaultd.index.indexer import BatchReport
 from vaultd.settings import Settings
 from vaultd.vault.atomic import remove_leftovers
 from vaultd.watch.observer import VaultObserver
@@ -44,6 +47,9 @@ WATCH_CHECK_S = 15
 LOST_RESCAN_DELAY_S = 0.5
 DRIFT_SETTLE_S = 3.0  # a difference younger than this may be an event under way
 WAKE_GAP_S = 180.0
+WAITING_RETRY_S = 30
+FIRST_CYCLE_DELAY = timedelta(minutes=2)  # after a start that finds a cycle missed
+MOST_IDS_TOLD = 100
 
 
 def run(settings: Settings) -> int:
@@ -96,6 +102,7 @@ class Daemon:
         self._reconciling = asyncio.Lock()
         self._lost = threading.Event()
         self._last_beat = 0.0
+        self._runs = Runs(state / "runs.json")
 
     @property
     def core(self) -> Core:
@@ -110,7 +117,8 @@ class Daemon:
         url = base_url(host, port)
         auth = Auth([Token("owner", self._token)], clock=self.core.clock, sessions_path=self._state / "sessions.json")
         self._auth, self._url = auth, url
-        events = EventHub(closing=self._closing)
+        events = self._events = EventHub(closing=self._closing)
+        self.core.listeners.append(self._tell_changes)
         names = ServerNames.of(self._settings.server)
         app = build_app(self._parts(auth, names, events, port, url))
         server = WebServer(app, listener=self._listener, closing=self._closing)
@@ -155,6 +163,16 @@ class Daemon:
             reconcile=lambda: self._spawn(self._reconcile("asked for")),
         )
 
+    def _tell_changes(self, report: BatchReport) -> None:
+        """Open pages hear which notes changed, and how far the index is."""
+        if report.put or report.removed:
+            ids = report.put[:MOST_IDS_TOLD]
+            removed = [row.id for row in report.removed][:MOST_IDS_TOLD]
+            self._events.publish("change", {"ids": ids, "removed": removed, "more": len(report.put) > len(ids)})
+        if not self.core.progress.ready:
+            state = self.core.services.health.index_state()
+            self._events.publish("progress", {"done": state.done, "total": state.total, "pending": state.pending})
+
     async def _announce(self, server: WebServer) -> None:
         await server.ready.wait()
         link = self._auth.login_url(self._url)
@@ -187,6 +205,20 @@ class Daemon:
         scheduler.add_job(
             self._reconcile, "interval", minutes=settings.watch.reconcile_minutes, id="reconcile", args=["periodic"]
         )
+
+        self._add_memory_jobs(scheduler)
+
+    def _add_memory_jobs(self, scheduler: AsyncIOScheduler) -> None:
+        now = self.core.clock()
+        hours = self._settings.decay.check_interval_hours
+        last = self._runs.last("forget")
+        due = (
+            now + timedelta(hours=hours)
+            if last is None
+            else max(last + timedelta(hours=hours), now + FIRST_CYCLE_DELAY)
+        )
+        scheduler.add_job(self._forget, "interval", hours=hours, id="forget", next_run_time=due)
+        scheduler.add_job(self._retry_waiting, "interval", seconds=WAITING_RETRY_S, id="waiting")
 
     async def _start(self) -> None:
         """Open the index, watch, reconcile, then say ready."""
@@ -290,6 +322,18 @@ class Daemon:
         self._last_beat = now.timestamp()
         if slept:
             await self._reconcile("woken from sleep")
+
+    async def _forget(self) -> None:
+        if not self.core.progress.ready or not self.core.pipeline.vault_available:
+            return
+        result = await self.core.services.forget()
+        self._runs.note("forget", self.core.clock())
+        self._events.publish("decay", {"archived": result.archived, "auto_resolved": result.auto_resolved})
+
+    async def _retry_waiting(self) -> None:
+        core = self.core
+        if core.progress.ready and core.analyst.available:
+            await core.services.waiting.retry(core.services.diary.split)
 
     async def _flush_journal(self) -> None:
         await asyncio.to_thread(self.core.journal.flush)
