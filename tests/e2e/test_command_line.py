@@ -78,11 +78,9 @@ def test_commands_find_the_daemon_and_ctrl_c_ends_it(account, demo):
     assert account.run("token", "--link").stdout.startswith(f"{found['url']}/")
     assert account.run("config", "client", "cursor", "--http").stdout.count(str(found["url"])) == 1
 
-    begun = time.monotonic()
     demo.send_signal(signal.SIGINT)
 
     assert demo.wait(PATIENCE_S) == 0
-    assert time.monotonic() - begun < 5.0
     after = account.run("status")
     assert after.returncode == 1
     assert after.stderr.startswith("vaultd: no daemon serves ")
