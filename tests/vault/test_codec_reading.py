@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import frontmatter as python_frontmatter
 import pytest
@@ -148,6 +149,7 @@ def test_conflict_markers_count_outside_code_fences_only():
     markers = "<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n"
 
     assert has_conflict_markers(markers)
+    assert read("\ufeff" + markers).problem is not None
     assert has_conflict_markers(markers.replace("\n", "\r\n"))
     assert has_conflict_markers(f"```\ncode\n```\n{markers}")
     assert not has_conflict_markers(f"```\n{markers}```\n")
@@ -213,3 +215,11 @@ def test_a_torture_note_is_read_without_loss_of_text(rng):
 def test_the_torture_vault_is_the_same_for_the_same_seed():
     assert list(torture.hazards(7)) == list(torture.hazards(7))
     assert torture.random_note(random.Random(3)) == torture.random_note(random.Random(3))
+
+
+def test_the_torture_vault_is_written_with_its_links_and_long_names(tmp_path):
+    made = torture.build(tmp_path / "vault", 1)
+
+    assert all((tmp_path / "vault" / hazard.path).read_bytes() == raw for hazard, raw in torture.hazards(1))
+    assert max(len(Path(hazard.path).name.encode()) for hazard in made) == 255
+    assert (tmp_path / "vault" / "dangling.md").is_symlink()

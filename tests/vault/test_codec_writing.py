@@ -11,6 +11,7 @@ from tests import torture
 from tests.vault.test_codec_reading import read
 from vaultd.core.errors import UnwritableNote
 from vaultd.core.properties import BUCKET_KEYS, CARD_KEYS
+from vaultd.core.text import clean_text
 from vaultd.vault.codec import REMOVE, new_note, replace_body, set_properties
 from vaultd.vault.yamlscalar import same
 
@@ -253,6 +254,17 @@ def test_another_body_behind_a_fence_without_newline_starts_on_its_own_line():
     assert replace_body("x.md", b"---\nid: a\n---", "x") == b"---\nid: a\n---\nx"
 
 
+def test_a_kept_lone_return_never_joins_a_new_newline():
+    raw = b"---\nid: a\n---\na\rb"
+
+    assert read(replace_body("x.md", raw, "a\n\nb\n")).body == "a\n\nb\n"
+
+
+def test_a_change_that_makes_a_note_too_long_says_so():
+    with pytest.raises(UnwritableNote, match="bytes long"):
+        replace_body("x.md", b"---\nid: a\n---\n", "x" * 10 * 1024 * 1024)
+
+
 def test_a_body_that_would_be_read_as_properties_is_refused():
     with pytest.raises(UnwritableNote):
         replace_body("x.md", b"no block", "---\nid: x\n---\n")
@@ -361,6 +373,7 @@ def test_any_body_reads_back_and_the_block_keeps_its_bytes(raw, body):
     after = read(changed)
 
     assert same(dict(after.properties), dict(before.properties))
+    assert after.body == clean_text(body)
     assert replace_body("x.md", changed, after.body) == changed
     assert replace_body("x.md", raw, before.body) == raw
 

@@ -34,7 +34,9 @@ def rewritten(old: str, new: str, newline: str) -> str:
         for at in range(length):
             if endings[new_first + at] and old_lines[first + at][1]:
                 endings[new_first + at] = old_lines[first + at][1]
-    return "".join(line + ending for (line, _), ending in zip(new_lines, endings, strict=True))
+    text = "".join(line + ending for (line, _), ending in zip(new_lines, endings, strict=True))
+    # A lone CR that was kept before a new LF would make one newline of two.
+    return text if unified(text) == new else new.replace("\n", newline)
 
 
 def _lines(text: str) -> list[tuple[str, str]]:

@@ -149,7 +149,7 @@ def _text(raw: bytes) -> tuple[str, NoteProblem | None]:
 
 def _conflict(text: str, parts: Parts) -> NoteProblem | None:
     head_lines = (parts.opening + parts.header + parts.closing).count("\n")
-    line = conflict_line(text, head_lines)
+    line = conflict_line(text.removeprefix(frontmatter.BOM), head_lines)
     return None if line is None else NoteProblem("conflict markers of a merge that was not finished", line)
 
 
@@ -257,7 +257,8 @@ def _check(path: str, raw: bytes, expected: Mapping[str, PropertyValue], body: s
     wrong = [key for key in {**expected, **properties} if key not in expected or key not in properties]
     wrong += [key for key in expected if key in properties and not same(properties[key], expected[key])]
     if wrong:
-        raise UnwritableNote(path, f"the change would be misread at {wrong[0]!r}; edit the note by hand")
+        misread = f"the change would be misread at {wrong[0]!r}; edit the note by hand"
+        raise UnwritableNote(path, misread if problem is None else str(problem))
     if parts.body != body:
         raise UnwritableNote(path, "the change would move the frontmatter's end; edit the note by hand")
     return problem
