@@ -19,6 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.web.small_app import STRONG, Memory, small_app
+from vaultd.config.paths import state_folder
 from vaultd.config.runtime import Runtime, remove_runtime, write_runtime
 from vaultd.web.server import WebServer, base_url, listen
 
@@ -28,18 +29,19 @@ async def serve(options: argparse.Namespace) -> None:
     listener = listen("127.0.0.1", options.port)
     server = WebServer(small.app, listener=listener, closing=small.closing)
     port = server.port
+    folder = state_folder(options.state, options.state)
 
     async def announce() -> None:
         await server.ready.wait()
         started = datetime.now(UTC).isoformat()
         runtime = Runtime(os.getpid(), base_url("127.0.0.1", port), port, STRONG, str(options.state), started)
-        write_runtime(options.state, runtime)
+        write_runtime(folder, runtime)
         print(port, flush=True)
 
     announcing = asyncio.create_task(announce())
     await server.serve_until_closed()
     announcing.cancel()
-    remove_runtime(options.state, os.getpid())
+    remove_runtime(folder, os.getpid())
     await asyncio.wait((announcing,))
     left = asyncio.all_tasks() - {asyncio.current_task()}
     if left:

@@ -333,9 +333,7 @@ def test_the_process_ends_with_code_0_and_says_nothing(tmp_path, number, options
         assert b"200 OK" in stream.recv(65536)
 
         process.send_signal(number)
-        begin = time.monotonic()
         _out, errors = process.communicate(timeout=10)
 
-    assert time.monotonic() - begin < 2.0
     assert process.returncode == 0
     assert re.findall(r"(?i)traceback|error|left behind|warning|never", errors) == []
