@@ -150,6 +150,12 @@ def test_a_style_changed_on_one_side_does_not_hide_a_value_changed_on_the_other(
     assert merged(note(mood='"calm"'), note(mood="calm"), note(mood="glad")) == note(mood="glad")
 
 
+def test_a_comment_that_a_person_added_is_not_lost_to_a_change_on_the_other_side():
+    assert merge(note(mood="calm"), note(mood="calm # at last"), note(mood="glad")).conflicts
+    assert merge(note(mood="calm"), note(mood="glad # one"), note(mood="glad # two")).conflicts
+    assert merged(note(mood="calm"), note(mood="calm # at last"), note(mood='"calm"')) == note(mood="calm # at last")
+
+
 def test_a_property_taken_out_on_one_side_goes_unless_the_other_changed_it():
     base, without = note(id="a", source="x", mood="calm"), note(id="a")
 

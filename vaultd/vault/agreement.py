@@ -6,6 +6,7 @@ Every rule is symmetric: it never looks at which side is ours, so that a merge a
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -43,6 +44,7 @@ _SETS: Final = frozenset(
 _LATER: Final = frozenset((LAST_ACTIVE, UPDATED_AT, LAST_USED_AT))
 _EARLIER: Final = frozenset((CREATED, CREATED_AT))
 _HIGHER: Final = frozenset((ACTIVATION_COUNT, USE_COUNT))
+_COMMENT = re.compile(r"(?:^|[ \t])#[^\r\n]*", re.MULTILINE)
 # A merge must not forget what one machine chose to keep.
 _KINDS_BY_CARE: Final = (Kind.PERMANENT, Kind.FEEL, Kind.DYNAMIC, Kind.ARCHIVED)
 
@@ -92,11 +94,10 @@ class Judge:
         if ours == base:
             return theirs
         if ours is not None and theirs is not None and same(ours.value, theirs.value):
-            return _first(ours, theirs)
-        if base is not None and ours is not None and same(ours.value, base.value):
-            return theirs if theirs is not None or key in _OWNED else Disagreement()
-        if base is not None and theirs is not None and same(theirs.value, base.value):
-            return ours if ours is not None or key in _OWNED else Disagreement()
+            return _of_one_value(key, ours, theirs)
+        for one, other in ((ours, theirs), (theirs, ours)):
+            if base is not None and one is not None and _respelled(base, one):
+                return other if other is not None or key in _OWNED else Disagreement()
         return self._both_changed(key, base, ours, theirs)
 
     def _both_changed(self, key: str, base: Version | None, ours: Version | None, theirs: Version | None) -> Outcome:
@@ -138,6 +139,25 @@ class Judge:
         """Whether the merged note is pinned or protected, so that the importance of 10 belongs to it."""
         outcomes = [self.outcome(key) for key in (PINNED, PROTECTED)]
         return any(isinstance(outcome, Version) and outcome.value is True for outcome in outcomes)
+
+
+def _comments(version: Version) -> list[str]:
+    return _COMMENT.findall(version.lines)
+
+
+def _respelled(base: Version, version: Version) -> bool:
+    """Whether only quotes, spacing or style were changed, and no comment."""
+    return same(base.value, version.value) and _comments(base) == _comments(version)
+
+
+def _of_one_value(key: str, ours: Version, theirs: Version) -> Outcome:
+    """The version with a comment; where both have one, and not the same, the person has to choose."""
+    one, other = _comments(ours), _comments(theirs)
+    if one and other and one != other and key not in _OWNED:
+        return Disagreement()
+    if bool(one) != bool(other):
+        return ours if one else theirs
+    return _first(ours, theirs)
 
 
 def _first(one: Version, other: Version) -> Version:
