@@ -105,7 +105,7 @@ def test_labels_and_size_of_the_markers_are_as_asked():
         ("resolved", "false", "true", "false", "true"),
         ("resolved", "true", "false", "true", "false"),
         ("pinned", "", "true", "false", "true"),
-        ("digested", "false", "true", "true # seen", "true"),
+        ("digested", "false", "true", "true # seen", "true # seen"),
         ("importance", 5, 7, 9, 9),
         ("type", "dynamic", "archived", "permanent", "permanent"),
         ("type", "dynamic", "archived", "dynamic", "archived"),
