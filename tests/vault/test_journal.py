@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import resource
 import shutil
 from datetime import UTC, datetime, timedelta
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vaultd.core.errors import StorageFull
+from vaultd.core.errors import StorageFull, VaultUnavailable
 from vaultd.vault.journal import (
     COMPACT_FROM_LINES,
     NOTHING,
@@ -339,16 +340,38 @@ def test_what_is_no_count_is_refused(tmp_path, amount, floor):
 
 def test_a_full_disk_is_told_and_the_counts_are_written_later(tmp_path):
     journal = Journal(tmp_path, HERE)
-    journal.bump(NOTE, 1.0, NOW)
-    file_of(tmp_path).parent.mkdir(parents=True)
-    file_of(tmp_path).symlink_to("/dev/full")
+    for number in range(50):
+        journal.bump(f"{number:012x}", 1.0, NOW)
 
-    with pytest.raises(StorageFull):
-        journal.flush()
-    file_of(tmp_path).unlink()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(StorageFull):
+            journal.flush()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     journal.flush()
 
-    assert Journal(tmp_path, HERE).total(NOTE).count == 1.0
+    assert Journal(tmp_path, HERE).totals() == journal.totals()
+    assert len(journal.totals()) == 50
+
+
+def test_counts_wait_while_the_vault_is_unmounted(tmp_path):
+    mount, state = tmp_path / "vault", tmp_path / "vault" / ".vaultd"
+    state.mkdir(parents=True)
+    journal = Journal(state, HERE)
+    journal.bump(NOTE, 1.0, NOW)
+    mount.rename(tmp_path / "elsewhere")
+    mount.mkdir()
+
+    with pytest.raises(VaultUnavailable):
+        journal.flush()
+    assert list(mount.iterdir()) == []
+    mount.rmdir()
+    (tmp_path / "elsewhere").rename(mount)
+    journal.flush()
+
+    assert Journal(state, HERE).total(NOTE).count == 1.0
 
 
 def test_last_use_far_ahead_is_no_valid_one():

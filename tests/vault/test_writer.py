@@ -252,6 +252,20 @@ def test_a_vault_that_is_gone_is_not_made_again(tmp_path):
     assert not (tmp_path / "vault").exists()
 
 
+def test_an_empty_place_where_the_vaults_disk_was_is_not_written(tmp_path):
+    mount = tmp_path / "vault"
+    mount.mkdir()
+    vault = a_vault(mount)
+    vault.writer.create(PATH, RAW)
+    mount.rename(tmp_path / "elsewhere")
+    mount.mkdir()
+
+    with pytest.raises(VaultUnavailable):
+        vault.writer.create("inbox/a.md", RAW)
+
+    assert list(mount.iterdir()) == []
+
+
 def test_a_full_disk_is_told_logged_nowhere_and_passes(tmp_path):
     class Full(Disk):
         full = True

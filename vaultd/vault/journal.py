@@ -27,9 +27,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from vaultd.core.errors import VaultError
+from vaultd.core.errors import VaultError, VaultUnavailable
 from vaultd.core.properties import parse_moment
 from vaultd.vault.atomic import disk_errors
+from vaultd.vault.layout import is_unmounted
 
 COMPACT_FROM_LINES: Final = 2_000
 COMPACT_RATIO: Final = 4  # lines a note
@@ -89,6 +90,8 @@ class Journal:
     """
 
     def __init__(self, state_dir: Path, machine_id: str) -> None:
+        self._state_dir = state_dir
+        self._had_state = state_dir.is_dir()
         self._machines = state_dir / "machines"
         self._machine = machine_id
         self._place = self._machines / machine_id / "activations.jsonl"
@@ -149,9 +152,12 @@ class Journal:
     def flush(self, *, durable: bool = True) -> int:
         """Append what was counted since the last flush, `durable` to the platter; how many notes.
 
-        A journal that something else changed on disk is read, and written whole.
+        A journal that something else changed on disk is read, and written whole. Raises VaultUnavailable, StorageFull;
+        then the counts wait for the next call.
         """
         with self._lock:
+            if self._had_state and is_unmounted(self._state_dir):
+                raise VaultUnavailable(f"the vault {self._state_dir.parent} is not there; the counts wait")
             foreign = _stamp(self._place) != self._own_stamp
             if foreign:
                 # a checkout or a restored backup: what it brings counts, and what it lost is written again
@@ -165,6 +171,7 @@ class Journal:
                 self._append(b"".join(_line(note_id, self._own[note_id]) for note_id in pending), durable=durable)
                 self._lines += len(pending)
             self._own_stamp = _stamp(self._place)
+            self._had_state = True
             self._pending.clear()
             return len(pending)
 
@@ -199,7 +206,7 @@ class Journal:
 
     def _files(self, machine: str) -> list[Path]:
         # a sync tool may put a copy beside the journal; lines are absolute, so reading both does no harm
-        return sorted((self._machines / machine).glob("activations*.jsonl"))
+        return sorted(place for place in (self._machines / machine).glob("activations*.jsonl") if place.is_file())
 
     def _read_changed_files(self) -> bool:
         try:

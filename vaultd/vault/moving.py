@@ -67,16 +67,16 @@ class Mover:
                 Skipped(canvas, f"a canvas shows {path}, which is now {target}") for canvas in self._canvases_with(path)
             ]
             rewritten: list[Receipt] = []
-            for source in sorted(self._sources(path)):
+            for source in sorted(self._sources(path, target)):
                 self._rewrite(source, path, target, rewritten, left)
             self._resolver.move(path, target)
             self._rename(path, target)
             settled = {done.path: done for done in rewritten}
             return Moved(settled.pop(target, receipt), tuple(settled.values()), tuple(left))
 
-    def _sources(self, path: NotePath) -> set[NotePath]:
-        """The notes that may have to change: those that link to the name, and the note itself."""
-        return self._linking.get(_name(path), set()) | {path}
+    def _sources(self, path: NotePath, target: NotePath) -> set[NotePath]:
+        """The notes that may have to change: those that link to the old or the new name, and the note itself."""
+        return {path}.union(*(self._linking.get(_name(name), ()) for name in (path, target)))
 
     def _rewrite(
         self, source: NotePath, old: NotePath, new: NotePath, rewritten: list[Receipt], left: list[Skipped]

@@ -105,8 +105,9 @@ def rewrite(raw: bytes, *, source: str, old: str, new: str, resolver: Resolver) 
     """The bytes of the note `source` as they must be once `old` has become `new`; the resolver knows the vault before.
 
     Path-form links to the moved note are written anew, in their own form, where they would mean another file or none;
-    bare `[[name]]` links only when the name itself changes. In the moved note itself (`source` is `old`), links that
-    lead from its place to others are kept alive in the same way. Everything else keeps its bytes.
+    bare `[[name]]` links only when the name itself changes. So are links to other notes that would come to mean the
+    moved one, and, in the moved note itself (`source` is `old`), those that lead from its place to others. Everything
+    else keeps its bytes.
     """
     text = raw.decode("utf-8", "surrogateescape")
     after = new if source == old else source
@@ -133,7 +134,7 @@ def rewrite(raw: bytes, *, source: str, old: str, new: str, resolver: Resolver) 
 def _new_target(link: Link, source: str, after: str, old: str, new: str, resolver: Resolver) -> str | None:
     """What a link must say after the move; None where it may stay."""
     meant = resolver.resolve(link.target, source)
-    if meant is None or (meant != old and source == after):
+    if meant is None:
         return None
     renamed = _key(old).rpartition("/")[2] != _key(new).rpartition("/")[2]
     if link.bare and link.form is Form.WIKI and not (meant == old and renamed):

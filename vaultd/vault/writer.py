@@ -24,7 +24,7 @@ from vaultd.vault.atomic import AtomicFile
 from vaultd.vault.codec import checksum, decode
 from vaultd.vault.disk import Disk
 from vaultd.vault.history import History, Version, history_key
-from vaultd.vault.layout import TRASH, Layout
+from vaultd.vault.layout import TRASH, Layout, is_unmounted
 from vaultd.vault.log import Entry, Operation, WriteLog
 from vaultd.vault.reader import VaultReader
 
@@ -77,6 +77,7 @@ class VaultWriter:
         self._pause = pause
         self.log = log
         self.history = history or History(layout.state_dir)
+        self._had_state = layout.state_dir.is_dir()
         self._may_write = may_write or self._git_reason
         self._clock = clock
         self._lock = threading.RLock()
@@ -242,6 +243,8 @@ class VaultWriter:
         return Receipt(target, checksum(raw))
 
     def _void_on_failure(self, entry: Entry, step: Callable[[], None]) -> None:
+        # by now the log has made the state folder
+        self._had_state = True
         done = False
         try:
             step()
@@ -252,7 +255,8 @@ class VaultWriter:
 
     def _check(self, path: NotePath, *, allow_own: bool = False) -> None:
         """Refuse what must not be written now, before anything is touched."""
-        if not self._layout.root.is_dir():
+        gone = not self._layout.root.is_dir() or (self._had_state and is_unmounted(self._layout.state_dir))
+        if gone:
             raise VaultUnavailable(f"the vault {self._layout.root} is not there; nothing was written")
         if not allow_own and self._layout.role_of(path) is Role.OWN:
             raise UnwritableNote(path, "it lies outside vaultd's folders and is the person's own: never written")
