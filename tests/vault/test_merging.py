@@ -142,6 +142,13 @@ def test_a_pinned_note_keeps_the_importance_of_ten():
     assert merged(base, ours, theirs) == note(id="a", importance=10, pinned="true", last_active="2026-01-03")
 
 
+@pytest.mark.parametrize(
+    ("key", "one", "other"), [("importance", "[a]", "7"), ("created", "then", "later"), ("use_count", "x", "y")]
+)
+def test_values_that_no_rule_can_weigh_are_not_decided(key, one, other):
+    assert merge(*(note(**{"id": "a", key: value}) for value in ("1", one, other))).conflicts
+
+
 def test_a_type_of_the_persons_own_is_not_decided_for_them():
     assert merge(note(type="a"), note(type="b"), note(type="c")).conflicts
 

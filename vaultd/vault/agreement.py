@@ -111,6 +111,8 @@ class Judge:
 
     def _better(self, key: str, ours: Version, theirs: Version) -> Outcome:
         """The version that our property's rule prefers."""
+        if isinstance(ours.value, list | dict) or isinstance(theirs.value, list | dict):
+            return Disagreement()  # nothing of ours is written so: a person is at it
         measure = _MEASURES.get(key)
         if key == TYPE and ours.value in _KINDS_BY_CARE and theirs.value in _KINDS_BY_CARE:
             measure = _care
@@ -122,7 +124,7 @@ class Judge:
             return self._of_the_later_note(key, ours, theirs)
         one, other = measure(key, ours.value), measure(key, theirs.value)
         if one == other:
-            return _first(ours, theirs)
+            return Disagreement() if one == -math.inf else _first(ours, theirs)
         return ours if one > other else theirs
 
     def _of_the_later_note(self, key: str, ours: Version, theirs: Version) -> Outcome:
