@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from vaultd.core.errors import LostRace, StorageFull, UnwritableNote, VaultError
-from vaultd.vault.atomic import AtomicFile, remove_leftovers
+from vaultd.vault.atomic import AtomicFile, part_beside, remove_leftovers
 from vaultd.vault.codec import checksum
 from vaultd.vault.disk import Disk
 
@@ -436,6 +436,14 @@ def test_leftover_with_a_third_text_is_handed_over_before_it_goes(tmp_path):
     assert kept == [(leftover, THEIRS)]
     assert [one.raw for one in found] == [THEIRS]
     assert not leftover.exists()
+
+
+def test_half_written_files_of_our_own_are_cleared_up_too(tmp_path):
+    part = part_beside(tmp_path / "activations.jsonl")
+    part.write_bytes(b"half a lin")
+
+    assert [leftover.place for leftover in remove_leftovers(tmp_path, displaced=pytest.fail)] == [part]
+    assert names(tmp_path) == []
 
 
 def test_clearing_up_touches_nothing_else(tmp_path):

@@ -50,6 +50,18 @@ def test_create_can_step_aside_for_a_namesake(tmp_path):
     assert vault.files() == {"inbox/a.md": b"theirs", "inbox/a-2.md": RAW}
 
 
+@pytest.mark.parametrize(("there", "ours"), [("Work", "work"), ("Cafe\u0301", "Café")])
+def test_folder_that_is_there_in_another_spelling_is_used(tmp_path, there, ours):
+    vault = a_vault(tmp_path)
+    vault.put(f"dynamic/{there}/a.md")
+
+    created = vault.writer.create(f"dynamic/{ours}/b.md", RAW)
+    moved = vault.writer.move(created.path, f"dynamic/{ours}/c.md")
+
+    assert created.path == f"dynamic/{there}/b.md"
+    assert set(vault.files()) == {f"dynamic/{there}/a.md", moved.path}
+
+
 def test_replace_needs_the_bytes_it_was_made_for(tmp_path):
     vault = a_vault(tmp_path)
     vault.put(PATH)

@@ -36,6 +36,7 @@ from vaultd.vault.disk import NOT_SUPPORTED, Disk
 _LOG: Final = logging.getLogger(__name__)
 
 TEMP_NAME: Final = re.compile(r"\.vaultd-(?P<new>[0-9a-f]{16})(?P<old>[0-9a-f]{16})[0-9a-f]{8}\.tmp")
+_PART_NAME: Final = re.compile(r"\.vaultd-part-[0-9a-f]{8}\.tmp")
 _NO_OLD: Final = "0" * 16
 _FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG))
 _SHARING_WINERRORS: Final = frozenset((5, 32, 33))
@@ -226,6 +227,11 @@ def _temp_beside(place: Path, raw: bytes, expected: str | None) -> Path:
     return place.with_name(f".vaultd-{checksum(raw)[:16]}{old}{secrets.token_hex(4)}.tmp")
 
 
+def part_beside(place: Path) -> Path:
+    """A temporary name for the new version of one of our own files, which `remove_leftovers` knows."""
+    return place.with_name(f".vaultd-part-{secrets.token_hex(4)}.tmp")
+
+
 def _default_mode() -> int:
     return 0o666 & ~_UMASK
 
@@ -267,15 +273,25 @@ def remove_leftovers(root: Path, *, displaced: Callable[[Path, bytes], None] | N
     for folder, folders, files in os.walk(root):
         folders[:] = [name for name in folders if name not in _NOT_WALKED]
         for name in files:
-            match = TEMP_NAME.fullmatch(name)
-            if match is None:
-                continue
-            place = Path(folder, name)
-            with contextlib.suppress(FileNotFoundError), disk_errors(str(place)):
-                raw = place.read_bytes()
-                known = checksum(raw)[:16] in (match["new"], match["old"])
-                if not known and displaced is not None:
-                    displaced(place, raw)
-                place.unlink()
-                found.append(Leftover(place, None if known else raw))
+            leftover = _cleared(Path(folder, name), displaced)
+            if leftover is not None:
+                found.append(leftover)
     return tuple(found)
+
+
+def _cleared(place: Path, displaced: Callable[[Path, bytes], None] | None) -> Leftover | None:
+    """Remove a file if its name says that it is a leftover."""
+    match = TEMP_NAME.fullmatch(place.name)
+    if match is None and _PART_NAME.fullmatch(place.name) is None:
+        return None
+    try:
+        raw = place.read_bytes()
+        known = match is None or checksum(raw)[:16] in (match["new"], match["old"])
+        if not known and displaced is not None:
+            displaced(place, raw)
+        place.unlink()
+    except OSError as exc:
+        # it harms nobody where it lies, and the next start tries again
+        _LOG.warning("%s can't be removed: %s", place, exc)
+        return None
+    return Leftover(place, None if known else raw)

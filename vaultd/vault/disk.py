@@ -62,7 +62,7 @@ class Disk:
             os.close(handle)
 
     def dress(self, place: Path, like: Path, status: os.stat_result) -> None:
-        """Give a new file the owner, group, mode, and extended attributes of the one it replaces; times stay new.
+        """Give a new file the owner, group, mode, extended attributes and, on macOS, creation time of the one it replaces.
 
         Raises PermissionError where neither owner nor group can be kept.
         """
@@ -75,6 +75,7 @@ class Disk:
             except PermissionError:
                 os.chown(place, -1, status.st_gid)
         _copy_attributes(like, place)
+        _keep_birth(place, status)
         place.chmod(stat.S_IMODE(status.st_mode))
 
     def exchange(self, one: Path, other: Path) -> None:
@@ -159,6 +160,17 @@ def _call_rename(name: str, one: Path, other: Path, flag: int) -> None:
     if failed:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code), str(one), None, str(other))
+
+
+def _keep_birth(place: Path, status: os.stat_result) -> None:
+    """Give a new file the creation time of the one it replaces, where that can be set: macOS.
+
+    There a modification time before the creation time takes the latter along; the modification time is then now again.
+    """
+    birth = getattr(status, "st_birthtime", None)
+    if sys.platform == "darwin" and birth is not None:
+        os.utime(place, (birth, birth))
+        os.utime(place)
 
 
 def _copy_attributes(source: Path, target: Path) -> None:

@@ -29,7 +29,7 @@ from typing import Final
 
 from vaultd.core.errors import VaultError, VaultUnavailable
 from vaultd.core.properties import parse_moment
-from vaultd.vault.atomic import disk_errors
+from vaultd.vault.atomic import disk_errors, part_beside
 from vaultd.vault.layout import is_unmounted
 
 COMPACT_FROM_LINES: Final = 2_000
@@ -256,7 +256,7 @@ class Journal:
     def _rewrite(self, *, durable: bool) -> None:
         with disk_errors("activation journal"):
             self._place.parent.mkdir(parents=True, exist_ok=True)
-            part = self._place.with_name(".activations.tmp")
+            part = part_beside(self._place)
             try:
                 with part.open("wb") as file:
                     file.writelines(_line(note_id, tally) for note_id, tally in sorted(self._own.items()))

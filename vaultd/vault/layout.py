@@ -167,6 +167,17 @@ class Layout:
             stem = "_" + stem[1:]
         return NotePath(unicodedata.normalize("NFC", f"{self._prefix}{folder}/{stem}{NOTE_SUFFIX}"))
 
+    def spelled_on_disk(self, path: str) -> NotePath:
+        """`path` with its folders spelled as those that exist already: `work` is `Work` where only that one is there."""
+        *folders, name = path.split("/")
+        place, spelled = self.root, list[str]()
+        for folder in folders:
+            if not (place / folder).is_dir():
+                folder = next((found for found in _folders_in(place) if _name_key(found) == _name_key(folder)), folder)
+            spelled.append(folder)
+            place = place / folder
+        return NotePath("/".join((*spelled, name)))
+
     def free_path(self, path: str) -> NotePath:
         """`path`, or `name-2.md`, `name-3.md` … where a file stands whose name some system takes for the same."""
         folder, _, name = path.rpartition("/")
@@ -191,6 +202,14 @@ def is_unmounted(state_dir: Path) -> bool:
             return next(entries, None) is None
     except OSError:
         return True
+
+
+def _folders_in(place: Path) -> list[str]:
+    try:
+        with os.scandir(place) as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir())
+    except OSError:
+        return []
 
 
 def _name_key(name: str) -> str:

@@ -28,7 +28,7 @@ from typing import Final
 
 from vaultd.core.errors import VaultError
 from vaultd.core.note import NotePath
-from vaultd.vault.atomic import disk_errors
+from vaultd.vault.atomic import disk_errors, part_beside
 from vaultd.vault.codec import checksum
 
 INLINE_BYTES: Final = 2048
@@ -277,7 +277,7 @@ class WriteLog:
         if not place.exists():
             with disk_errors("write log"):
                 self._objects.mkdir(parents=True, exist_ok=True)
-                part = place.with_suffix(".tmp")
+                part = part_beside(place)
                 part.write_bytes(zlib.compress(splice.old, 6))
                 part.replace(place)
         return [splice.start, splice.length, None, place.name]
@@ -312,7 +312,7 @@ class WriteLog:
 
     def _rewrite(self, lines: bytes) -> None:
         with disk_errors("write log"):
-            part = self._place.with_suffix(".tmp")
+            part = part_beside(self._place)
             part.write_bytes(lines)
             part.replace(self._place)
 

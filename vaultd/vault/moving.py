@@ -63,6 +63,7 @@ class Mover:
         """
         with self._writer.exclusively(), self._writer.log.together(why or "move"):
             receipt = self._writer.move(path, target, why=why)
+            target = receipt.path
             left = [
                 Skipped(canvas, f"a canvas shows {path}, which is now {target}") for canvas in self._canvases_with(path)
             ]

@@ -85,9 +85,13 @@ class VaultWriter:
     def create(
         self, path: NotePath, raw: bytes, *, why: str = "", free_name: bool = False, allow_own: bool = False
     ) -> Receipt:
-        """Write a new note, folders included. Where a file stands already: LostRace, or the next `free_name`."""
+        """Write a new note, folders included. Where a file stands already: LostRace, or the next `free_name`.
+
+        The receipt has the path as it is on disk: folders that differ in case or code points alone are one folder.
+        """
         with self._lock:
             self._check(path, allow_own=allow_own)
+            path = self._layout.spelled_on_disk(path)
             for _ in range(CHANGE_TRIES if free_name else 1):
                 try:
                     return self._create(path, raw, why)
@@ -195,7 +199,7 @@ class VaultWriter:
         with self._lock:
             self._check(path, allow_own=allow_own)
             self._check(target, allow_own=allow_own)
-            return self._move(Operation.MOVE, path, target, why)
+            return self._move(Operation.MOVE, path, self._layout.spelled_on_disk(target), why)
 
     def delete(self, path: NotePath, *, permanent: bool, why: str = "") -> Receipt:
         """Move a note into the vault's `.trash`, or remove it and its versions for good. LostRace if it is gone."""
