@@ -98,6 +98,14 @@ def test_important_bucket_silent_for_79_days_is_held_by_the_floor():
     assert without.archive.tolist() == [0]
 
 
+def test_floor_holds_from_the_importance_it_names():
+    weights = DecayWeights(protect_importance_floor=8)
+
+    plan = plan_for(a_bucket(importance=8, age_days=90), a_bucket(importance=7, age_days=90), weights=weights)
+
+    assert plan.archive.tolist() == [1]
+
+
 def test_bucket_just_restored_from_the_archive_stays():
     plan = plan_for(a_bucket(importance=1, arousal=0.0, age_hours=1))
 
@@ -133,6 +141,17 @@ def test_forecast_follows_a_bucket_over_day_thirty():
     assert seen.resolve_day[0] == pytest.approx(3.0)
     assert seen.archive_day[0] == pytest.approx(3.0)
     assert seen.resolved_within(7).tolist() == [0]
+
+
+def test_forecast_names_the_first_cycle_that_resolves_a_bucket_which_then_stays_a_while():
+    columns = DecayColumns.of([a_bucket(importance=4, arousal=1.0, activation_count=1_000, age_days=29.5)])
+
+    seen = forecast(columns, NOW_S, WEIGHTS, days=30)
+
+    # rest 30.5 in a day: resolved, 4·1000^0.3·e^(−1.525)·1.56·0.05 = 0.539315;  then e^(−0.05) a day:
+    # 0.539315·e^(−0.55) = 0.311157 eleven days on, 0.295982 after twelve, which is the cycle in 13 days
+    assert seen.resolve_day[0] == pytest.approx(1.0)
+    assert seen.archive_day[0] == pytest.approx(13.0)
 
 
 def test_forecast_sees_a_weak_bucket_dip_before_day_three():

@@ -88,6 +88,7 @@ def test_rank_one_stays_ranks_two_to_twenty_are_shuffled_and_the_rest_follows_by
         assert sorted(others[1:20]) == list(range(1, 20))
         assert others[20:] == tuple(range(20, 25))
     assert len({others[1] for others in orders}) > 5
+    assert len({others[19] for others in orders}) > 5
 
 
 def test_the_same_seed_gives_the_same_order():
