@@ -1,0 +1,9 @@
+"""What all tests share."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+# The machine that runs the tests may be busy: how long one example takes says nothing about the code.
+settings.register_profile("vaultd", deadline=None)
+settings.load_profile("vaultd")
