@@ -143,7 +143,8 @@ def test_a_pinned_note_keeps_the_importance_of_ten():
 
 
 @pytest.mark.parametrize(
-    ("key", "one", "other"), [("importance", "[a]", "7"), ("created", "then", "later"), ("use_count", "x", "y")]
+    ("key", "one", "other"),
+    [("importance", "[a]", "7"), ("created", "then", "later"), ("use_count", "x", "y"), ("pinned", "maybe", "so")],
 )
 def test_values_that_no_rule_can_weigh_are_not_decided(key, one, other):
     assert merge(*(note(**{"id": "a", key: value}) for value in ("1", one, other))).conflicts

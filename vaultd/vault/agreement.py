@@ -189,7 +189,9 @@ def _number(key: str, value: PropertyValue) -> float:
 
 def _checked(key: str, value: PropertyValue) -> float:
     """A box is unchecked unless somebody checks it, so the checked one is the changed one."""
-    return float(PropertyReader({key: value}).checkbox(key))
+    reader = PropertyReader({key: value})
+    checked = reader.checkbox(key)
+    return -math.inf if reader.findings else float(checked)
 
 
 def _care(key: str, value: PropertyValue) -> float:
