@@ -128,7 +128,7 @@ def plot(check: Check) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(6, 4.2), layout="constrained")
-    axes.plot([0, *EXPECTED, 1], [0, *EXPECTED.values(), 1], color="0.6", linestyle="--", label="by definition")
+    axes.plot(list(EXPECTED), list(EXPECTED.values()), color="0.5", linestyle="--", marker="s", label="by definition")
     for (way, _), colour in zip(check.ways.items(), ("tab:blue", "tab:orange"), strict=True):
         x, y, error = zip(*check.shares(way), strict=True)
         axes.errorbar(x, y, error, color=colour, marker="o", capsize=3, label=way)

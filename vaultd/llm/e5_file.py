@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import mmap
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -32,6 +33,8 @@ BLOCK: Final = 32  # weights that share one scale
 BLOCK_BYTES: Final = 2 + BLOCK // 2
 ZERO_POINT: Final = 8  # a stored weight w stands for (w - 8) · scale
 _MAGIC: Final = b"E5S1"
+_WORDS_AT: Final = 44
+_STARTS_AT: Final = 72
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +51,9 @@ class E5Sizes:
 
 
 @dataclass(frozen=True, slots=True)
-class E5Words:
-    """The pieces of the vocabulary with their log-probabilities; the ids of the special ones."""
+class SpecialTokens:
+    """The ids of the tokens that stand for no text."""
 
-    pieces: tuple[str, ...]
-    scores: tuple[float, ...]
     begin: int
     end: int
     pad: int
@@ -85,10 +86,9 @@ class E5File:
         if block != BLOCK or hidden % heads or hidden % BLOCK:
             raise ValueError("unknown layout")
         self.sizes = E5Sizes(hidden, layers, heads, forward, vocabulary, positions, epsilon)
-        self._words_at = 44
-        count, *_ = struct.unpack_from("<5i", self._map, 44)
-        (text_bytes,) = struct.unpack_from("<Q", self._map, 64)
-        self._rules_at = 72 + 4 * (count + 1) + 4 * count + text_bytes
+        (count,) = struct.unpack_from("<i", self._map, _WORDS_AT)
+        (text_bytes,) = struct.unpack_from("<Q", self._map, _STARTS_AT - 8)
+        self._rules_at = _STARTS_AT + 4 * (count + 1) + 4 * count + text_bytes
         _, rule_bytes = struct.unpack_from("<iI", self._map, self._rules_at)
         self._entries = self._read_names(self._rules_at + 8 + rule_bytes)
         if any(entry.offset + entry.size > len(self._map) for entry in self._entries.values()):
@@ -106,15 +106,21 @@ class E5File:
             at += 2 + length + 21
         return entries
 
-    def words(self) -> E5Words:
-        """The vocabulary. Made anew at each call: it is needed once, and large."""
-        count, begin, end, pad, unknown = struct.unpack_from("<5i", self._map, self._words_at)
-        starts = np.frombuffer(self._map, np.uint32, count + 1, 72).tolist()
-        at = 72 + 4 * (count + 1)
-        scores = np.frombuffer(self._map, np.float32, count, at).tolist()
-        text = self._map[at + 4 * count : self._rules_at]
-        pieces = tuple(text[a:b].decode() for a, b in pairwise(starts))
-        return E5Words(pieces, tuple(scores), begin, end, pad, unknown)
+    @property
+    def special(self) -> SpecialTokens:
+        """The ids of the special tokens."""
+        _, begin, end, pad, unknown = struct.unpack_from("<5i", self._map, _WORDS_AT)
+        return SpecialTokens(begin, end, pad, unknown)
+
+    def pieces(self) -> Iterator[tuple[str, float]]:
+        """The pieces of the vocabulary in the order of their ids, with their log-probabilities."""
+        (count,) = struct.unpack_from("<i", self._map, _WORDS_AT)
+        at = _STARTS_AT + 4 * (count + 1)
+        scores = np.frombuffer(self._map, np.float32, count, at)
+        starts = np.frombuffer(self._map, np.uint32, count + 1, _STARTS_AT)
+        text = at + 4 * count
+        for (start, end), score in zip(pairwise(starts), scores, strict=True):
+            yield self._map[text + int(start) : text + int(end)].decode(), float(score)
 
     @cached_property
     def rules(self) -> dict[int, str]:

@@ -8,7 +8,7 @@ from typing import Final
 from sentencepiece import SentencePieceProcessor
 from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]  # made when imported
 
-from vaultd.llm.e5_file import E5File, E5Words
+from vaultd.llm.e5_file import E5File
 
 _BLANKS: Final = re.compile(" {2,}")
 _PIECE = ModelProto.SentencePiece
@@ -22,10 +22,9 @@ class E5Tokenizer:
     """
 
     def __init__(self, file: E5File) -> None:
-        words = file.words()
-        self.begin, self.end = words.begin, words.end
+        self.begin, self.end = file.special.begin, file.special.end
         self._rules = file.rules
-        self._processor = SentencePieceProcessor(model_proto=_model(words))
+        self._processor = SentencePieceProcessor(model_proto=_model(file))
 
     def tokens(self, text: str) -> list[int]:
         """Token ids of a text that `clean` has seen."""
@@ -34,18 +33,23 @@ class E5Tokenizer:
         return ids
 
 
-def _model(words: E5Words) -> bytes:
-    model = ModelProto()
-    for piece, score in zip(words.pieces, words.scores, strict=True):
-        model.pieces.add(piece=piece, score=score)
-    for control in (words.begin, words.end, words.pad):
-        model.pieces[control].type = _PIECE.CONTROL
-    for number, piece in enumerate(words.pieces[-8:], len(words.pieces) - 8):
+def _model(file: E5File) -> bytes:
+    """The vocabulary as sentencepiece wants it."""
+    model, special = ModelProto(), file.special
+    for piece, score in file.pieces():
+        added = model.pieces.add(piece=piece, score=score)
         if piece == _MASK:
-            model.pieces[number].type = _PIECE.CONTROL
-    model.pieces[words.unknown].type = _PIECE.UNKNOWN
+            added.type = _PIECE.CONTROL
+    for control in (special.begin, special.end, special.pad):
+        model.pieces[control].type = _PIECE.CONTROL
+    model.pieces[special.unknown].type = _PIECE.UNKNOWN
     trainer = model.trainer_spec
-    trainer.bos_id, trainer.eos_id, trainer.pad_id, trainer.unk_id = words.begin, words.end, words.pad, words.unknown
+    trainer.bos_id, trainer.eos_id, trainer.pad_id, trainer.unk_id = (
+        special.begin,
+        special.end,
+        special.pad,
+        special.unknown,
+    )
     normalizer = model.normalizer_spec
     normalizer.name = "identity"  # the file's rules are applied before
     normalizer.add_dummy_prefix = True
