@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultd.vault.links import Form, find_links, mask
+from vaultd.vault.links import Form, find_links, mask, possible_targets
 
 
 def targets(text):
@@ -144,6 +146,21 @@ def test_another_target_in_the_links_own_way(text, target, spelled):
     (link,) = find_links(text)
 
     assert link.spell(target) == spelled
+
+
+@pytest.mark.parametrize("text", ["[[a/b#h|x]] `[[c]]` [t](d%20e.md)", "---\nk: '[[it''s/b]]'\n---\n[t](<x y.md>)"])
+def test_quick_search_finds_at_least_every_link(text):
+    assert possible_targets(text) >= set(targets(text))
+
+
+@pytest.mark.parametrize("piece", ["[[a|", "[a", "`a``", "<!-- ", "%% a ``` ", "[t](<", "[[a#b", "![[", "- > ```x` "])
+def test_a_line_of_a_megabyte_is_searched_in_seconds(piece):
+    text = piece * (1_000_000 // len(piece))
+
+    started = time.process_time()
+    find_links(text)
+
+    assert time.process_time() - started < 5
 
 
 @given(st.text(alphabet="ab`~>-[]()|#%!<-\n\\ \t/\"'", max_size=80))

@@ -76,12 +76,14 @@ _QUOTE_PREFIX: Final = re.compile(r"[ \t]*>")
 _LIST_ITEM: Final = re.compile(r"[ \t]*(?:>[ \t]?)*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _INDENTED: Final = re.compile(r"(?: {4}| {0,3}\t)")
 _INLINE: Final = re.compile(r"\\.|`+|%%|<!--|\n[ \t\r]*(?=\n)")
+_CODE_END: Final = re.compile(r"`+|\n[ \t\r]*(?=\n)")
+# the bounds keep a search short in a line of megabytes
 _WIKILINK: Final = re.compile(
-    r"(?<!\\)(?P<embed>!?)\[\[(?P<path>(?:[^\[\]|#\n\\]|\\(?!\|))*)(?P<sub>#(?:[^\[\]|\n\\]|\\(?!\|))*)?"
-    r"(?:\\?\|(?:[^\]\n]|\](?!\]))*)?\]\]"
+    r"\[\[(?P<path>(?:[^\[\]|#\n\\]|\\(?!\|)){0,1000})(?P<sub>#(?:[^\[\]|\n\\]|\\(?!\|)){0,1000})?"
+    r"(?:\\?\|(?:[^\[\]\n]|\](?!\])|\[(?!\[)){0,1000})?\]\]"
 )
 _MARKDOWN: Final = re.compile(
-    r"(?<!\\)(?P<embed>!?)\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\]\(\s*"
+    r"\[(?:[^\[\]\n]|\[[^\[\]\n]{0,1000}\]){0,1000}\]\(\s*"
     r"(?:<(?P<angle>[^<>\n]*)>|(?P<plain>[^\s<>()]+(?:\([^\s()]*\)[^\s()]*)*))"
     r"(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)"
 )
@@ -99,25 +101,40 @@ def find_links(text: str) -> tuple[Link, ...]:
     return tuple(sorted(links, key=lambda link: link.start))
 
 
+def possible_targets(text: str) -> set[str]:
+    """What the links of a text may mean, found quickly: those in code and comments are among them."""
+    wiki = {link.target for link in _wikilinks(text, "")}
+    return wiki | {target.replace("''", "'") for target in wiki} | {link.target for link in _markdown_links(text, "")}
+
+
 def _wikilinks(text: str, quote_mark: str) -> Iterator[Link]:
     for match in _WIKILINK.finditer(text):
         written = match["path"]
-        if written.strip():
-            embed = bool(match["embed"])
-            yield Link(Form.WIKI, *match.span("path"), written, written.strip(), embed, quote_mark)
+        before = _mark_before(text, match.start())
+        if written.strip() and before != "\\":
+            yield Link(Form.WIKI, *match.span("path"), written, written.strip(), before == "!", quote_mark)
+
+
+def _mark_before(text: str, at: int) -> str:
+    """`!` before an embed, a backslash before brackets that are meant as such, else nothing."""
+    before = text[at - 1 : at]
+    if before == "!" and text[at - 2 : at - 1] != "\\":
+        return "!"
+    return "\\" if before == "\\" else ""
 
 
 def _markdown_links(text: str, quote_mark: str) -> Iterator[Link]:
     for match in _MARKDOWN.finditer(text):
         group = "plain" if match["angle"] is None else "angle"
         whole = match[group]
-        if not whole or _SCHEME.match(whole):
+        before = _mark_before(text, match.start())
+        if not whole or before == "\\" or _SCHEME.match(whole):
             continue
         written = whole.partition("#")[0]
         form = Form.MARKDOWN if group == "plain" else Form.ANGLE
         start = match.start(group)
         if written:
-            yield Link(form, start, start + len(written), written, unquote(written), bool(match["embed"]), quote_mark)
+            yield Link(form, start, start + len(written), written, unquote(written), before == "!", quote_mark)
 
 
 def _frontmatter_links(block: str) -> Iterator[Link]:
@@ -208,27 +225,35 @@ def _mask_inline(text: str) -> str:
     out: list[str] = []
     at = 0
     position = 0
+    unclosed: dict[str, int] = {}
     while (match := _INLINE.search(text, position)) is not None:
         position = match.end()
-        end = _end_of(match, text)
-        if end is not None:
+        # what was searched for in vain up to some place is not searched for again before it
+        if unclosed.get(match[0], 0) > position:
+            continue
+        closed, end = _end_of(match, text)
+        if closed:
             out.append(text[at : match.start()])
             out.append(_blank(text[match.start() : end]))
             at = position = end
+        else:
+            unclosed[match[0]] = end
     out.append(text[at:])
     return "".join(out)
 
 
-def _end_of(match: re.Match[str], text: str) -> int | None:
-    """Where the code span or comment that opens here ends; None if it opens none."""
+def _end_of(match: re.Match[str], text: str) -> tuple[bool, int]:
+    """Whether the mark that opens here is closed, and where it ends; if not, up to where that was looked for."""
     mark = match[0]
     if mark[0] == "`":
-        for closing in re.compile(r"`+|\n[ \t\r]*(?=\n)").finditer(text, match.end()):
+        for closing in _CODE_END.finditer(text, match.end()):
             if closing[0][0] == "\n":
-                return None
+                return False, closing.end()
             if closing[0] == mark:
-                return closing.end()
-        return None
+                return True, closing.end()
+        return False, len(text)
     closer = {"%%": "%%", "<!--": "-->"}.get(mark)
-    end = text.find(closer, match.end()) if closer else -1
-    return None if end < 0 or closer is None else end + len(closer)
+    if closer is None:
+        return False, 0
+    end = text.find(closer, match.end())
+    return (False, len(text)) if end < 0 else (True, end + len(closer))

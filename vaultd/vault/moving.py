@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from vaultd.core.errors import OutsideVault, UnreadableNote, VaultError
 from vaultd.core.note import FileStamp, NotePath, Receipt, path_key
 from vaultd.vault.layout import Layout
-from vaultd.vault.links import find_links
+from vaultd.vault.links import possible_targets
 from vaultd.vault.reader import Skipped, VaultReader
 from vaultd.vault.resolving import Resolver, Rewrite, rewrite
 from vaultd.vault.writer import VaultWriter
@@ -113,7 +113,7 @@ class Mover:
         self._stamps[path] = stamp
         names: frozenset[str] = frozenset()
         if b"[[" in raw or b"](" in raw:
-            names = frozenset(_name(link.target) for link in find_links(raw.decode("utf-8", "surrogateescape")))
+            names = frozenset(map(_name, possible_targets(raw.decode("utf-8", "surrogateescape"))))
         self._names_in[path] = names
         for name in names:
             self._linking.setdefault(name, set()).add(path)
