@@ -2,51 +2,39 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultd.services.importing.branches import Node, threads
+from vaultd.services.importing.branches import threads
 from vaultd.services.importing.patterns import Remembered, patterns_in
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
 
-
-def a_tree(*links: tuple[str, str | None]) -> list[Node]:
-    """Nodes with their parents, a minute apart."""
-    return [Node(id, parent, True, START + timedelta(minutes=at)) for at, (id, parent) in enumerate(links)]
+def in_threads(*parents: int, leaf: int | None = None, silent: tuple[int, ...] = ()) -> list[list[int]]:
+    """The threads of messages that name their parents by number, a minute apart."""
+    speaks = [int(at not in silent) for at in range(len(parents))]
+    return list(threads(parents, speaks, [60.0 * at for at in range(len(parents))], leaf))
 
 
 def test_the_current_thread_comes_first_and_whole():
-    nodes = a_tree(("a", None), ("b", "a"), ("c", "b"), ("x", "a"), ("y", "x"))
-
-    assert list(threads(nodes, leaf="c")) == [(0, 1, 2), (3, 4)]
+    assert in_threads(-1, 0, 1, 0, 3, leaf=2) == [[0, 1, 2], [3, 4]]
 
 
 def test_without_a_leaf_the_newest_thread_is_current():
-    nodes = a_tree(("a", None), ("b", "a"), ("x", "a"))
-
-    assert list(threads(nodes)) == [(0, 2), (1,)]
+    assert in_threads(-1, 0, 0) == [[0, 2], [1]]
 
 
 def test_messages_without_speech_are_walked_through():
-    nodes = a_tree(("a", None), ("b", "a"), ("c", "b"))
-    nodes[1] = Node("b", "a", False)
-
-    assert list(threads(nodes)) == [(0, 2)]
+    assert in_threads(-1, 0, 1, silent=(1,)) == [[0, 2]]
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 8), st.none() | st.integers(0, 8)), max_size=9, unique_by=lambda link: link[0])
-)
-def test_every_message_is_in_at_most_one_thread_whatever_the_links(links: list[tuple[int, int | None]]):
-    nodes = [Node(str(id), None if parent is None else str(parent), True) for id, parent in links]
+@given(st.lists(st.integers(-1, 8), min_size=9, max_size=9))
+def test_every_message_is_in_at_most_one_thread_whatever_the_links(parents: list[int]):
+    found = [at for thread in in_threads(*parents) for at in thread]
 
-    found = [at for thread in threads(nodes) for at in thread]
-
+    assert found
     assert len(found) == len(set(found))
-    assert bool(found) == bool(nodes)
 
 
 def test_words_count_once_a_memory_and_common_ones_do_not():

@@ -95,7 +95,7 @@ def _is_document(conversation: Conversation) -> bool:
 
 def _pieces(turns: Sequence[Turn], most_tokens: int, most_characters: int) -> Iterator[_Piece]:
     for turn in turns:
-        tokens = estimate_tokens(turn.text) + LABEL_TOKENS
+        tokens = (estimate_tokens(turn.text) if turn.tokens is None else turn.tokens) + LABEL_TOKENS
         if tokens <= most_tokens and len(turn.text) <= most_characters:
             yield _Piece(turn, turn.text, tokens)
             continue
@@ -113,7 +113,7 @@ def _question(gathered: list[_Piece], following: _Piece, most_tokens: int, most_
 
 def _chunk(pieces: Sequence[_Piece], part: int, *, plain: bool) -> Chunk:
     whens = [piece.turn.when for piece in pieces if piece.turn.when is not None]
-    chinese = share_of_cjk("\n".join(piece.text[:2000] for piece in pieces)) >= _CHINESE_FROM
+    chinese = share_of_cjk("\n".join(piece.text[:300] for piece in pieces)) >= _CHINESE_FROM
     day: date | None = None
     lines: list[str] = []
     before: Turn | None = None

@@ -21,7 +21,11 @@ _TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\]]', re.DOTALL)
 _IN_STRING: Final = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 _LITERAL: Final = re.compile(rb"[^ \t\r\n,:{}\[\]\"]*+")
 
-_QUOTE, _OPEN, _CLOSE = ord('"'), frozenset(b"{["), frozenset(b"}]")
+_DECODER: Final = json.JSONDecoder(strict=False)
+
+_QUOTE, _OPEN, _CLOSE, _BLANKS = ord('"'), frozenset(b"{["), frozenset(b"}]"), frozenset(b" \t\r\n")
+
+NOT_AT_HAND: Final = object()
 
 
 class BrokenJson(Exception):
@@ -86,15 +90,32 @@ class JsonReader:
         raw = self._span(longest)
         if raw is None:
             raise TooLong(start, self.offset - start)
-        # bytes that are no UTF-8 are somebody's broken text, not a reason to lose the rest
-        text = raw.decode("utf-8", "replace")
-        try:
-            return json.loads(text, strict=False)
-        except json.JSONDecodeError as exc:
-            before = len(text[: exc.pos].encode("utf-8", "surrogatepass"))
-            raise BrokenJson(start + before, exc.msg) from exc
-        except (ValueError, RecursionError) as exc:
-            raise BrokenJson(start, f"a value cannot be read ({type(exc).__name__})") from exc
+        return _parsed(raw, start)
+
+    def value_at_hand(self) -> Any:
+        """The next value, if the whole of it has been read from the file already; else NOT_AT_HAND, and nothing moves."""
+        self._peek()
+        depth = 0
+        for match in _TOKEN.finditer(self._buffer, self._at):
+            start, end = match.span()
+            char = self._buffer[end - 1]
+            if end - start > 1:
+                if not depth:
+                    break
+            elif char in _OPEN:
+                depth += 1
+                if depth > DEEPEST:
+                    break
+            elif char in _CLOSE:
+                depth -= 1
+                if depth <= 0:
+                    self._waiting = False
+                    raw, offset = self._buffer[self._at : end], self.offset
+                    self._at = end
+                    return _parsed(raw, offset)
+            else:
+                break
+        return NOT_AT_HAND
 
     def skip(self) -> int:
         """Pass over the next value; how many bytes it had."""
@@ -138,6 +159,8 @@ class JsonReader:
         return str(key)
 
     def _peek(self) -> int | None:
+        if self._at < len(self._buffer) and self._buffer[self._at] not in _BLANKS:
+            return self._buffer[self._at]
         while True:
             match = _SPACE.match(self._buffer, self._at)
             self._at = match.end() if match else self._at
@@ -230,6 +253,18 @@ class JsonReader:
                 break
         if self.offset == start:
             raise BrokenJson(start, "a value was expected")
+
+
+def _parsed(raw: bytes, offset: int) -> Any:
+    # bytes that are no UTF-8 are somebody's broken text, not a reason to lose the rest
+    text = raw.decode("utf-8", "replace")
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError as exc:
+        before = len(text[: exc.pos].encode("utf-8", "surrogatepass"))
+        raise BrokenJson(offset + before, exc.msg) from exc
+    except (ValueError, RecursionError) as exc:
+        raise BrokenJson(offset, f"a value cannot be read ({type(exc).__name__})") from exc
 
 
 class _Span:

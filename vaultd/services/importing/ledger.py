@@ -6,12 +6,13 @@ on behind them; a thread that differs is a new one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypedDict
 
 from vaultd.services.importing.jobs import StepLog
-from vaultd.services.importing.spool import Place, Talk, chain_digest
+from vaultd.services.importing.places import Places
+from vaultd.services.importing.spool import Talk
 from vaultd.services.importing.turns import Format
 
 
@@ -24,9 +25,9 @@ class Entry(TypedDict):
     digest: str
 
 
-def entry_of(format_: Format, talk: Talk, places: Sequence[Place]) -> Entry:
+def entry_of(format_: Format, talk: Talk, places: Places) -> Entry:
     """What to note once all of these turns are in the memory."""
-    return Entry(format=format_.value, id=talk.id, turns=len(places), digest=chain_digest(places))
+    return Entry(format=format_.value, id=talk.id, turns=len(places), digest=places.chain())
 
 
 class Ledger:
@@ -37,11 +38,11 @@ class Ledger:
         for line in StepLog(path).lines():
             self._add(line)
 
-    def turns_known(self, format_: Format, talk: Talk, places: Sequence[Place]) -> int:
+    def turns_known(self, format_: Format, talk: Talk, places: Places) -> int:
         """How many turns at a thread's start are in the memory already."""
         known = self._seen.get((format_.value, talk.id), ())
         for turns, digest in sorted(known, reverse=True):
-            if turns <= len(places) and chain_digest(places[:turns]) == digest:
+            if turns <= len(places) and places.chain(turns) == digest:
                 return turns
         return 0
 

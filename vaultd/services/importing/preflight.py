@@ -96,7 +96,7 @@ class _Shown:
         self.turns += len(talk.current)
         self.branches += len(talk.threads) - 1
         self.branch_turns += sum(len(run) for run in talk.threads[1:])
-        for when in (talk.started, *(place.when for place in talk.current)):
+        for when in (talk.started, talk.current.earliest, talk.current.latest):
             if when is not None:
                 self.first = when if self.first is None else min(self.first, when)
                 self.last = when if self.last is None else max(self.last, when)

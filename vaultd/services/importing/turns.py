@@ -44,12 +44,16 @@ class Speaker(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One thing that somebody said. `when` is aware; `attachments` are names. Private parts are gone already."""
+    """One thing that somebody said. `when` is aware; `attachments` are names. Private parts are gone already.
+
+    `tokens` is the estimate of the text's tokens, where somebody made it already.
+    """
 
     role: Speaker
     text: str
     when: datetime | None = None
     attachments: tuple[str, ...] = ()
+    tokens: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,13 +93,16 @@ def _messages(reader: JsonReader, shape: Shape, zone: tzinfo, findings: Findings
         if reader.kind() != "{":
             findings.leave_out(LeftOut.EMPTY)
             continue
-        message = shape.message(_members(reader, findings), Neighbour(key, before), zone, findings)
+        message = shape.message(_message(reader, findings), Neighbour(key, before), zone, findings)
         before = message.id
         yield message
 
 
-def _members(reader: JsonReader, findings: Findings) -> dict[str, Any]:
+def _message(reader: JsonReader, findings: Findings) -> dict[str, Any]:
     """One message, member by member: of one that is too long, its id and its place in the tree are still read."""
+    whole = reader.value_at_hand()
+    if isinstance(whole, dict):
+        return whole
     raw: dict[str, Any] = {}
     for key in reader.members():
         try:
