@@ -150,8 +150,8 @@ class Core:
     listeners: list[Callable[[BatchReport], None]] = field(default_factory=list)
 
     def key_of(self, text: str) -> bytes:
-        """The key of a passage's embedding."""
-        return bytes.fromhex(embedding_key(text, self.model.name))
+        """The key of a passage: of its text alone, since each model has a table of its own."""
+        return bytes.fromhex(embedding_key(text, ""))
 
     def open_index(self) -> None:
         """Open the tables and fill the mirror. Blocks. Raises IndexUnavailable, StorageFull."""

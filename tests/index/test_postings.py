@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultd.index.postings import B, K1, Postings
+from vaultd.index.postings import K1, B, Postings
 
 WORDS = ["tea", "rain", "cat", "很累", "实习", "train", "sea"]
 
