@@ -317,6 +317,17 @@ async def test_a_piece_kept_just_before_a_crash_is_found_and_not_kept_again(desk
     assert [result.outcome for result in results] == [KeptAs.NEW] * 4
 
 
+async def test_an_import_that_has_begun_keeps_its_options(desk: Desk):
+    desk.memory.failures = [StorageFull("no space")]
+    job = await desk.upload()
+    await desk.run(job)
+
+    with pytest.raises(BadInput, match="its options stand"):
+        await desk.importer.preflight(job, ImportOptions(mode=Mode.NOTES))
+    with pytest.raises(BadInput, match="resume it"):
+        await desk.importer.start(job, ImportOptions(mode=Mode.NOTES))
+
+
 async def test_a_torn_last_line_of_the_log_is_cut_off(desk: Desk):
     job = await desk.upload()
     desk.memory.failures = [StorageFull("no space")]
@@ -505,6 +516,8 @@ async def test_one_import_runs_at_a_time_and_a_running_one_is_not_removed(desk: 
     first, second = await desk.upload(), await desk.upload()
     await desk.importer.start(first)
 
+    found = await desk.importer.preflight(second)
+    assert found.conversations == 2
     with pytest.raises(BadInput, match=r"another import .* is running"):
         await desk.importer.start(second)
     with pytest.raises(BadInput, match="pause it first"):

@@ -49,6 +49,7 @@ RESULTS_FILE: Final = "results.jsonl"
 PATTERNS_FILE: Final = "patterns.json"
 VERDICTS_FILE: Final = "verdicts.jsonl"
 
+_BEFORE_BEGINNING: Final = (JobState.UPLOADED, JobState.READ)
 _NEEDED_FOR_RUNNING: Final = (UPLOAD_FILE, TURNS_FILE, TALKS_FILE, NOTES_FILE, CHUNKS_FILE, READING_FILE, LOG_FILE)
 
 
@@ -129,9 +130,9 @@ class Importer:
     async def preflight(self, job_id: str, options: ImportOptions | None = None) -> Preflight:
         """What an upload holds and what importing it is going to cost; nothing is kept. Raises BadInput in one line."""
         async with self._reading:
-            job = self._resting(job_id)
-            if (await self._progress_of(job_id)).done or job.state in (JobState.DONE, JobState.INCOMPLETE):
-                raise BadInput("the import has begun; its options stand, go on with it or remove it")
+            job = self._store.load(job_id)
+            if job.state not in _BEFORE_BEGINNING:
+                raise BadInput("the import has begun, its options stand; resume it, or remove it and upload again")
             return await self._look(job, options or job.options)
 
     async def _look(self, job: Job, options: ImportOptions) -> Preflight:
@@ -166,13 +167,12 @@ class Importer:
         """Begin an import. Raises BadInput: another one runs, no chat model is there, the upload is broken."""
         async with self._reading:
             job = self._resting(job_id)
-            if (await self._progress_of(job_id)).done or job.state in (JobState.INCOMPLETE, JobState.DONE):
+            if job.state not in _BEFORE_BEGINNING:
                 raise BadInput("the import has begun already; resume it")
-            chosen = options or job.options
-            if job.state is JobState.UPLOADED or job.preflight is None or chosen != job.options:
-                await self._look(job, chosen)
-                job = self._store.load(job_id)
-            self._refuse(job, chosen)
+            # planned anew in any case: another import may have brought in some of it since the preflight
+            await self._look(job, options or job.options)
+            job = self._store.load(job_id)
+            self._refuse(job, job.options)
             return await self._go(job)
 
     def _refuse(self, job: Job, options: ImportOptions) -> None:

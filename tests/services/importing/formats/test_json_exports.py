@@ -179,6 +179,14 @@ def test_conversations_inside_an_object_are_found(tmp_path: Path):
     assert [talk.title for talk in found.conversations] == ["Moving to the fifth floor", "旧手机给妈妈"]
 
 
+def test_conversations_line_by_line_are_read(tmp_path: Path):
+    lines = [json.dumps(talk) for talk in json.loads(sample("deepseek.json"))]
+
+    found = read_all(tmp_path, "\n".join(lines).encode(), "all.jsonl")
+
+    assert [talk.title for talk in found.conversations] == ["跑步膝盖疼", "An older export"]
+
+
 def test_the_same_conversation_twice_is_one(tmp_path: Path):
     raw = a_zip({"a/conversations.json": sample("claude.json"), "b/conversations.json": sample("claude.json")})
 

@@ -23,6 +23,7 @@ KNOWN: Final = (
 )
 
 _CONVERSATIONS: Final = re.compile(r"(?:.*/)?[^/]*conversations?(?:[-_ ]?\d+)?[^/]*\.json", re.IGNORECASE)
+_JSON: Final = frozenset((".json", ".jsonl"))
 _MARKDOWN: Final = frozenset((".md", ".markdown"))
 _TEXT: Final = frozenset((".txt", ".text", ".log"))
 _SNIFFED_CONVERSATIONS: Final = 200
@@ -47,7 +48,7 @@ class Recognised:
 
 def recognise(found: Contents, filename: str) -> Recognised:
     """Which export it is. Raises BadInput, in one line that says what is known and what was found."""
-    jsons = [member for member in found.members if member.suffix == ".json" or _is_json(member, found)]
+    jsons = [member for member in found.members if member.suffix in _JSON or _is_json(member, found)]
     named = [member for member in jsons if _CONVERSATIONS.fullmatch(member.name)]
     for candidates in (named, [member for member in jsons if member not in named]):
         recognised = _of_json(candidates)
@@ -90,7 +91,7 @@ def _is_text(member: Member, found: Contents) -> bool:
     if member.suffix in _TEXT:
         return True
     html = member.suffix in (".html", ".htm")
-    return not found.is_archive and not html and member.suffix != ".json" and encoding_of(member) is not None
+    return not found.is_archive and not html and member.suffix not in _JSON and encoding_of(member) is not None
 
 
 def _of_json(candidates: Sequence[Member]) -> Recognised | None:

@@ -1,6 +1,6 @@
 """The frame that JSON exports share: a list of conversations, each with messages in a list or in a mapping.
 
-    [ {…}, {…} ]      {"conversations": [ {…} ]}      {…} alone      {"data": […]} and the like
+    [ {…}, {…} ]      {"conversations": [ {…} ]}      {…} alone, or several one behind the other
 
 Messages are read one at a time; a conversation's own fields may stand before or behind them.
 """
@@ -44,15 +44,15 @@ class Shape:
 
 def conversations(reader: JsonReader, shape: Shape, zone: tzinfo, findings: Findings) -> Iterator[Event]:
     """The messages of each conversation, then its closing. Raises BrokenJson; what came before it is whole."""
-    if reader.kind() == "[":
+    while top := reader.kind():
+        if top != "[":
+            yield from _conversation(reader, shape, zone, findings)
+            continue
         for kind in reader.items():
             if kind == "{":
                 yield from _conversation(reader, shape, zone, findings)
             else:
                 findings.leave_out(LeftOut.NO_CONVERSATION)
-    else:
-        yield from _conversation(reader, shape, zone, findings)
-    reader.finish()
 
 
 def bare_list(reader: JsonReader, shape: Shape, zone: tzinfo, findings: Findings) -> Iterator[Event]:
