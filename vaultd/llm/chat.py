@@ -73,7 +73,15 @@ class ChatAnalyst:
     ) -> None:
         self._settings = settings
         self._cache = cache
-        self._endpoint = ChatEndpoint(settings, budget=budget, rng=rng, sleep=sleep, monotonic=monotonic)
+        self._open = partial(ChatEndpoint, budget=budget, rng=rng, sleep=sleep, monotonic=monotonic)
+        self._endpoint = self._open(settings)
+        self._left: list[ChatEndpoint] = []
+
+    def use(self, settings: ChatModelSettings) -> None:
+        """Ask another endpoint, or the same in another way, from the next question on."""
+        if settings != self._settings:
+            self._left.append(self._endpoint)  # questions under way still need it
+            self._settings, self._endpoint = settings, self._open(settings)
 
     @property
     def available(self) -> bool:
@@ -163,7 +171,8 @@ class ChatAnalyst:
 
     async def close(self) -> None:
         """Close connections and the cache."""
-        await self._endpoint.close()
+        for endpoint in (*self._left, self._endpoint):
+            await endpoint.close()
         await asyncio.to_thread(self._cache.close)
 
     async def _split_one(self, part: str, now: datetime) -> tuple[Piece, ...]:

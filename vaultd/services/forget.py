@@ -11,8 +11,8 @@ from datetime import datetime
 import numpy as np
 
 from vaultd.core import properties as keys
-from vaultd.core.bucket import Kind
-from vaultd.core.errors import VaultdError
+from vaultd.core.bucket import Kind, Role
+from vaultd.core.errors import BadInput, NoSuchMemory, VaultdError
 from vaultd.core.note import NotePath
 from vaultd.index.mirror import Mirror
 from vaultd.scoring.decay import CyclePlan, DecayColumns, cycle, forecast
@@ -164,6 +164,16 @@ class Forget:
         planned = self._layout.bucket_path(kind=Kind.ARCHIVED, domain=domain, name=row.name, note_id=row.id)
         target = NotePath(f"{planned.rpartition('/')[0]}/{row.path.rpartition('/')[2]}")
         await self._scribe.change_and_move(row.path, changes, target, why="archive")  # type: ignore[arg-type]
+
+    async def archive(self, note_id: str) -> None:
+        """Archive one memory now, because a person says so. Raises NoSuchMemory, BadInput, VaultError."""
+        row = self._mirror.get(note_id)
+        if row is None or row.role is not Role.BUCKET:
+            raise NoSuchMemory(note_id)
+        if row.is_core:
+            raise BadInput("archived: a pinned or protected memory is not archived; unpin it first")
+        if row.kind is not Kind.ARCHIVED:
+            await self._archive(note_id)
 
     async def _archive_resolved(self, note_id: str) -> None:
         await self._archive(note_id, resolve=True)

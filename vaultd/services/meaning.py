@@ -93,6 +93,10 @@ class Meaning:
         vector: Floats = self._centre(raw[None, :], np.array([share_of_cjk(text)], np.float32))[0]
         return vector
 
+    def cosine_at(self, similarity: float) -> float:
+        """The cosine from which on two texts are at least so similar."""
+        return self._similarity.cosine_at(similarity)
+
     def similarities(self, cosines: Floats) -> npt.NDArray[np.float64]:
         """Calibrated similarity 0…1 of cosines; NaN where a note has no embedding yet."""
         values: npt.NDArray[np.float64] = np.array(self._similarity(cosines), np.float64)

@@ -1,0 +1,108 @@
+"""What an import asks of the memory, done by the services that keep, change and delete."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from vaultd.core.bucket import Kind, Role
+from vaultd.core.errors import BadInput
+from vaultd.core.note import NotePath
+from vaultd.index.mirror import Mirror
+from vaultd.llm.analyst import Piece
+from vaultd.services.browsing import Browse
+from vaultd.services.importing.hands import Hands, Kept, KeptAs
+from vaultd.services.importing.turns import WholeNote
+from vaultd.services.remember import NewMemory, Outcome, Remember
+from vaultd.services.revise import Revise, Revision
+from vaultd.services.scribe import Scribe
+from vaultd.vault.layout import Layout
+from vaultd.vault.reader import VaultReader
+
+IMPORTANT = 9  # importance of what a review calls important
+
+_KEPT_AS = {Outcome.MERGED: KeptAs.MERGED, Outcome.SAME: KeptAs.SAME}
+
+
+@dataclass(frozen=True, slots=True)
+class IntoMemory:
+    """The hands of an import."""
+
+    remember: Remember
+    revise: Revise
+    browse: Browse
+    mirror: Mirror
+    layout: Layout
+    scribe: Scribe
+    reader: VaultReader
+    requests_made: Callable[[], int]
+
+    def hands(self) -> Hands:
+        """The calls that an importer needs."""
+        return Hands(
+            keep=self.keep,
+            near=self.near,
+            find=self.find,
+            adopt=self.adopt,
+            important=self.important,
+            pin=self.pin,
+            discard=self.discard,
+            requests_made=self.requests_made,
+        )
+
+    async def keep(self, piece: Piece, *, created: datetime, source: str) -> Kept:
+        """Keep a piece as a memory with its own date."""
+        kept = await self.remember(
+            NewMemory(
+                content=piece.content,
+                name=piece.name,
+                domain=piece.domain,
+                tags=piece.tags,
+                valence=piece.valence,
+                arousal=piece.arousal,
+                importance=piece.importance,
+                source=source,
+                created=created,
+            )
+        )
+        return Kept(kept.id, kept.name, _KEPT_AS.get(kept.outcome, KeptAs.NEW))
+
+    async def near(self, text: str) -> list[tuple[str, float]]:
+        """Memories that say much the same."""
+        return [(one.item.row.id, one.similarity) for one in await self.browse.similar_to_text(text)]
+
+    async def find(self, source: str, text: str) -> Kept | None:
+        """The memory that was kept of a piece, by its source."""
+        for row in self.mirror.rows():
+            if row.role is Role.BUCKET and row.source == source:
+                return Kept(row.id, row.name, KeptAs.NEW)
+        return None
+
+    async def adopt(self, note: WholeNote) -> Kept:
+        """Keep a note as it is, at its path or at a free one beside it. Raises BadInput, VaultError."""
+        path = NotePath("/".join(part for part in (self.layout.memory_root, note.path) if part))
+        if self.layout.role_of(path) is not Role.BUCKET:
+            path = self.layout.bucket_path(kind=Kind.DYNAMIC, domain="", name=note.name, note_id=note.id)
+        there = await asyncio.to_thread(self.reader.read_bytes, path)
+        row = self.mirror.by_path(path)
+        if there == note.raw and row is not None:
+            return Kept(row.id, row.name, KeptAs.SAME)
+        receipt = await self.scribe.create(path, note.raw, why="import")
+        row = self.mirror.by_path(receipt.path)
+        if row is None:
+            raise BadInput(f"{note.path}: was kept, but cannot be read as a memory")
+        return Kept(row.id, row.name, KeptAs.NEW)
+
+    async def important(self, note_id: str) -> None:
+        """What a review calls important."""
+        await self.revise(note_id, Revision(importance=IMPORTANT))
+
+    async def pin(self, note_id: str) -> None:
+        """What a review pins."""
+        await self.revise(note_id, Revision(pinned=True))
+
+    async def discard(self, note_id: str) -> None:
+        """What a review calls noise."""
+        await self.revise.delete(note_id)
