@@ -29,10 +29,12 @@ from vaultd.llm.embedder import Embedder, embedding_key
 from vaultd.llm.local import LocalEmbedder
 from vaultd.llm.remote import RemoteEmbedder
 from vaultd.services import Services
+from vaultd.services.active import ActiveFiles
 from vaultd.services.condensing import Condensing
 from vaultd.services.diary import Diary
 from vaultd.services.forget import Forget
 from vaultd.services.health import Health, Progress
+from vaultd.services.housekeeping import Housekeeping
 from vaultd.services.matching import Matching
 from vaultd.services.meaning import Meaning
 from vaultd.services.recall import Recall
@@ -48,6 +50,7 @@ from vaultd.services.waiting import Waiting
 from vaultd.settings import Settings
 from vaultd.vault.journal import Journal
 from vaultd.vault.layout import Layout
+from vaultd.vault.lifecycle import Lifecycle
 from vaultd.vault.log import WriteLog
 from vaultd.vault.machine import machine_id
 from vaultd.vault.reader import VaultReader
@@ -144,6 +147,7 @@ class Core:
     analyst: Analyst
     clock: Callable[[], datetime]
     zone: tzinfo
+    scribe: Scribe
     tables: TableWriter | None = None
     indexer: Indexer | None = None
     queue: EmbeddingQueue | None = None
@@ -292,7 +296,7 @@ def compose(
     )
     texts = Texts(reader)
     meaning = Meaning(model.embedder, model.similarity, model.centre)
-    scribe = Scribe(writer, pipeline)
+    scribe = Scribe(layout, reader, writer, pipeline)
     health = Health(
         mirror,
         pipeline,
@@ -308,6 +312,11 @@ def compose(
     reinforce = Reinforce(journal, mirror, now)
     remember = Remember(layout, scribe, mirror, matching, meaning, analyst, live, now)
     waiting = Waiting(layout, scribe, reader, mirror, now)
+    lifecycle = Lifecycle(layout.state_dir, machine)
+    active = ActiveFiles(now)
+    housekeeping = Housekeeping(
+        layout, scribe, reader, mirror, journal, reinforce, active, live, now, lifecycle.owns, state
+    )
     services = Services(
         recall=Recall(mirror, matching, meaning, showing, reinforce, live, now, rng),
         surface=Surface(mirror, showing, live, now, rng),
@@ -315,8 +324,10 @@ def compose(
         diary=Diary(remember, analyst, waiting, now),
         revise=Revise(layout, scribe, mirror, texts, live, now),
         reflect=Reflect(mirror, texts, meaning, showing),
-        forget=Forget(layout, scribe, mirror, live, now, owns_lifecycle=lambda: True),
+        forget=Forget(layout, scribe, mirror, live, now, owns_lifecycle=lifecycle.owns),
         waiting=waiting,
+        housekeeping=housekeeping,
+        active=active,
         health=health,
         matching=matching,
         meaning=meaning,
@@ -336,9 +347,11 @@ def compose(
         progress=progress,
         reinforce=reinforce,
         services=services,
+        scribe=scribe,
         analyst=analyst,
         clock=now,
         zone=zone,
     )
     holder.append(core)
+    core.listeners += [scribe.heard, housekeeping.heard]
     return core

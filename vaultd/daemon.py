@@ -48,6 +48,7 @@ LOST_RESCAN_DELAY_S = 0.5
 DRIFT_SETTLE_S = 3.0  # a difference younger than this may be an event under way
 WAKE_GAP_S = 180.0
 WAITING_RETRY_S = 30
+HOUSEKEEPING_S = 30
 FIRST_CYCLE_DELAY = timedelta(minutes=2)  # after a start that finds a cycle missed
 MOST_IDS_TOLD = 100
 
@@ -219,6 +220,7 @@ class Daemon:
         )
         scheduler.add_job(self._forget, "interval", hours=hours, id="forget", next_run_time=due)
         scheduler.add_job(self._retry_waiting, "interval", seconds=WAITING_RETRY_S, id="waiting")
+        scheduler.add_job(self._keep_house, "interval", seconds=HOUSEKEEPING_S, id="housekeeping")
 
     async def _start(self) -> None:
         """Open the index, watch, reconcile, then say ready."""
@@ -329,6 +331,15 @@ class Daemon:
         result = await self.core.services.forget()
         self._runs.note("forget", self.core.clock())
         self._events.publish("decay", {"archived": result.archived, "auto_resolved": result.auto_resolved})
+
+    async def _keep_house(self) -> None:
+        core = self.core
+        if not core.progress.ready or not core.pipeline.vault_available:
+            return
+        try:
+            await core.services.housekeeping()
+        except VaultdError as exc:
+            log.warning("housekeeping stopped: %s", exc)
 
     async def _retry_waiting(self) -> None:
         core = self.core

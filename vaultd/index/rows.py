@@ -43,7 +43,8 @@ class CardFields:
 class Row:
     """One note in the index. Times are seconds since 1970; `count_floor` is the file's own activation count.
 
-    `stale`: the note can't be read as it lies on disk; the row tells of it as it last could.
+    `stale`: the note can't be read as it lies on disk; the row tells of it as it last could. `copied`: its file says
+    the id of another note.
     """
 
     id: str
@@ -76,6 +77,7 @@ class Row:
     problem_line: int | None = None
     writable: bool = True
     stale: bool = False
+    copied: bool = False
     card: CardFields | None = None
 
     @property
@@ -213,6 +215,7 @@ def row_of(note: Note, place: Place, note_id: str, previous: Row | None, zone: t
         stamp=note.stamp,
         type_property=type_property,
         has_id=bool(reader.text(keys.ID)),
+        copied=is_bucket and note_id == derived_id(note.path, reader.text(keys.ID)) and bool(reader.text(keys.ID)),
         complete=_is_complete(note.properties, keys.BUCKET_REQUIRED) if is_bucket else True,
         problem=note.problem.reason if note.problem else "",
         problem_line=note.problem.line if note.problem else None,
@@ -231,7 +234,7 @@ def _offset(moment: datetime | None, zone: tzinfo) -> int:
 
 
 def _is_complete(found: Mapping[str, object], required: tuple[str, ...]) -> bool:
-    return all(key in found for key in required)
+    return all(found.get(key) not in (None, "") for key in required)
 
 
 def _kind(note: Note, place: Place, type_property: str, previous: Row | None) -> Kind:

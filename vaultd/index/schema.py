@@ -98,7 +98,7 @@ def embedding_schema(dimension: int) -> Any:
     )
 
 
-_FLAGS = ("resolved", "digested", "pinned", "protected", "has_id", "complete", "writable", "stale")
+_FLAGS = ("resolved", "digested", "pinned", "protected", "has_id", "complete", "writable", "stale", "copied")
 
 
 def pack_row(row: Row) -> dict[str, Any]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vaultd.core.query import Answer, Mode, Query
+from vaultd.services.active import ActiveFiles
 from vaultd.services.diary import Diary
 from vaultd.services.forget import Forget
 from vaultd.services.health import Health
+from vaultd.services.housekeeping import Housekeeping
 from vaultd.services.matching import Matching
 from vaultd.services.meaning import Meaning
 from vaultd.services.recall import Recall
@@ -30,6 +32,8 @@ class Services:
     reflect: Reflect
     forget: Forget
     waiting: Waiting
+    housekeeping: Housekeeping
+    active: ActiveFiles
     health: Health
     matching: Matching
     meaning: Meaning

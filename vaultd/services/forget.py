@@ -16,6 +16,7 @@ from vaultd.core.errors import BadInput, NoSuchMemory, VaultdError
 from vaultd.core.note import NotePath
 from vaultd.index.mirror import Mirror
 from vaultd.scoring.decay import CyclePlan, DecayColumns, cycle, forecast
+from vaultd.services.adoption import is_being_revived
 from vaultd.services.scribe import Scribe
 from vaultd.settings import Settings
 from vaultd.vault.layout import Layout
@@ -118,9 +119,9 @@ class Forget:
         with self._mirror.lock:
             slots = np.flatnonzero(self._mirror.memories())
             rows = [self._mirror.at(int(slot)) for slot in slots]
-            writable = np.array([row.writable for row in rows], np.bool_)
-            columns = self._mirror.columns.decay().take(slots[writable] if len(slots) else slots)
-        return [row.id for row in rows if row.writable], columns
+            open_to_it = np.array([row.writable and not is_being_revived(row) for row in rows], np.bool_)
+            columns = self._mirror.columns.decay().take(slots[open_to_it] if len(slots) else slots)
+        return [row.id for row, chosen in zip(rows, open_to_it, strict=True) if chosen], columns
 
     async def _carry_out(self, to_resolve: tuple[str, ...], to_archive: tuple[str, ...]) -> tuple[tuple[int, int], int]:
         archived = resolved = failed = 0

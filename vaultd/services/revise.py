@@ -111,11 +111,12 @@ class Revise:
         row = self.row(note_id)
         changes, kind = self._changes(row, revision)
         belongs_elsewhere = kind is not row.kind or revision.domain is not None
-        await self._write(row, revision, changes)
-        row = self.row(row.id)
-        target = self._target(row, kind)
-        if belongs_elsewhere and target != row.path:
-            await self._scribe.move(row.path, target, why="trace")
+        with self._scribe.together("trace"):
+            await self._write(row, revision, changes)
+            row = self.row(row.id)
+            target = self._target(row, kind)
+            if belongs_elsewhere and target != row.path:
+                await self._scribe.move(row.path, target, why="trace")
         return Revised(row.id, self.row(row.id).path, _told(changes, revision))
 
     async def _write(self, row: Row, revision: Revision, changes: Changes) -> None:

@@ -3,24 +3,48 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
+import threading
+import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from typing import Final
 
+from vaultd.core.errors import LostRace
 from vaultd.core.note import NotePath, PropertyValue, Receipt
+from vaultd.index.indexer import BatchReport
 from vaultd.vault import codec
 from vaultd.vault.codec import Remove
+from vaultd.vault.layout import Layout
+from vaultd.vault.moving import Moved, Mover
+from vaultd.vault.reader import VaultReader
+from vaultd.vault.undo import undo
 from vaultd.vault.writer import VaultWriter
 from vaultd.watch.pipeline import Pipeline
 
+log = logging.getLogger(__name__)
+
 Changes = Mapping[str, "PropertyValue | datetime | Remove"]
+FRESH_FOR_S: Final = 60.0  # no change of a note escapes us; of an attachment it may
 
 
 class Scribe:
     """Every method returns once the change is in the index. Raises VaultError as the writer does."""
 
-    def __init__(self, writer: VaultWriter, pipeline: Pipeline) -> None:
+    def __init__(self, layout: Layout, reader: VaultReader, writer: VaultWriter, pipeline: Pipeline) -> None:
+        self._layout = layout
+        self._reader = reader
         self._writer = writer
         self._pipeline = pipeline
+        self._mover = Mover(layout, reader, writer)
+        self._moving = threading.Lock()
+        self._links_read_at: float | None = None
+
+    def heard(self, report: BatchReport) -> None:
+        """A batch was applied: who links to whom may have changed."""
+        if report.contents or report.removed:
+            self._links_read_at = None
 
     async def create(self, path: NotePath, raw: bytes, *, why: str, free_name: bool = True) -> Receipt:
         """A new note; where the name is taken, the next free one."""
@@ -41,10 +65,26 @@ class Scribe:
         return await self.change(path, lambda raw: codec.set_properties(path, raw, changes), why=why)
 
     async def move(self, path: NotePath, target: NotePath, *, why: str) -> Receipt:
-        """Give a note another path."""
-        receipt = await asyncio.to_thread(self._writer.move, path, target, why=why)
-        await self._pipeline.look(path, receipt.path)
-        return receipt
+        """Give a note another path, the next free one where it is taken; links to it, in any note, are kept alive."""
+        moved = await asyncio.to_thread(self._move, path, target, why)
+        for left in moved.left:
+            log.warning("%s: %s", left.path, left.reason)
+        await self._pipeline.look(path, *(receipt.path for receipt in moved.receipts))
+        return moved.receipt
+
+    def _move(self, path: NotePath, target: NotePath, why: str) -> Moved:
+        with self._moving:
+            now = time.monotonic()
+            if self._links_read_at is None or now - self._links_read_at > FRESH_FOR_S:
+                self._links_read_at = now  # before, so that what is heard meanwhile counts
+                self._mover.refresh()
+            try:
+                return self._mover.move(path, target, why=why)
+            except LostRace:
+                free = self._layout.free_path(target)
+                if free == target or self._reader.stamp(path) is None:
+                    raise
+                return self._mover.move(path, free, why=why)
 
     async def delete(self, path: NotePath, *, permanent: bool, why: str) -> Receipt:
         """Into the vault's trash, or away for good."""
@@ -53,7 +93,25 @@ class Scribe:
         return receipt
 
     async def change_and_move(self, path: NotePath, changes: Changes, target: NotePath, *, why: str) -> Receipt:
-        """Change properties and give the note another path, undone together; links to it are kept alive."""
-        with self._writer.log.together(why):
-            await self.set_properties(path, changes, why=why)
+        """Change properties and give the note another path, undone together."""
+        return await self.edit_and_move(path, lambda raw: codec.set_properties(path, raw, changes), target, why=why)
+
+    async def edit_and_move(
+        self, path: NotePath, edit: Callable[[bytes], bytes], target: NotePath, *, why: str
+    ) -> Receipt:
+        """Change a note and give it another path, undone together."""
+        with self.together(why):
+            await self.change(path, edit, why=why)
             return await self.move(path, target, why=why)
+
+    def together(self, why: str) -> contextlib.AbstractContextManager[str]:
+        """What is written inside is undone together."""
+        return self._writer.log.together(why)
+
+    async def undo(self, entry: str) -> tuple[Receipt, ...]:
+        """Take back an entry of the write log and what was written with it. Raises BadInput, VaultError."""
+        entries = self._writer.log.group(entry)
+        receipts = await asyncio.to_thread(undo, self._writer, self._reader, entry)
+        touched = {path for one in entries for path in (one.path, one.target) if path is not None}
+        await self._pipeline.look(*sorted(touched | {receipt.path for receipt in receipts}))
+        return receipts
