@@ -153,7 +153,7 @@ async def timed(client: Client, tool: str, **arguments: object) -> tuple[float, 
 async def until_found(client: Client, query: str) -> None:
     while True:
         _, text = await timed(client, "breath", query=query, max_results=3)
-        if query in text.split("⟦", 1)[-1]:
+        if query in text:
             return
         await asyncio.sleep(0.005)
 

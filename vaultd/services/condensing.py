@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from vaultd.core.errors import ModelError
 from vaultd.core.query import Mark
 from vaultd.core.text import cut_at_sentence, estimate_tokens, strip_wikilinks
+from vaultd.index.passages import passages_of
+from vaultd.index.tokens import counted_words, query_words
 from vaultd.llm.analyst import Analyst
 
 log = logging.getLogger(__name__)
@@ -36,35 +38,48 @@ class Condensing:
         self._analyst = analyst
         self._strict = strict
 
-    async def show(self, bodies: Sequence[str]) -> list[Shown]:
-        """Each text, in order."""
+    async def show(self, bodies: Sequence[str], *, focus: str = "") -> list[Shown]:
+        """Each text, in order. Of a text too long to be shown whole, the part that `focus` asks about is shown."""
         gate = asyncio.Semaphore(AT_ONCE)
 
         async def one(body: str) -> Shown:
             async with gate:
-                return await self._one(body)
+                return await self._one(body, focus)
 
         return list(await asyncio.gather(*(one(body) for body in bodies)))
 
-    async def _one(self, body: str) -> Shown:
+    async def _one(self, body: str, focus: str) -> Shown:
         text = strip_wikilinks(body).strip()
         tokens = estimate_tokens(text)
         if tokens < CONDENSE_FROM_TOKENS:
             return Shown(text, tokens)
         if not self._analyst.available:
-            return self.cut(text, tokens)
+            return cut(text, tokens, focus)
         try:
             return Shown(await self._analyst.condense(text), tokens, frozenset({Mark.CONDENSED}))
         except ModelError as exc:
             log.warning("could not condense: %s", exc)
             if self._strict:
                 return Shown("", tokens, frozenset({Mark.NOT_CONDENSED}), str(exc))
-            shown = self.cut(text, tokens)
+            shown = cut(text, tokens, focus)
             return Shown(shown.text, tokens, shown.marks | {Mark.NOT_CONDENSED}, str(exc))
 
-    @staticmethod
-    def cut(text: str, tokens: int, limit: int = SHOWN_TOKENS) -> Shown:
-        """The text, cut at a sentence end where it is longer than `limit` tokens."""
-        if tokens <= limit:
-            return Shown(text, tokens)
-        return Shown(cut_at_sentence(text, limit), tokens, frozenset({Mark.CUT}))
+
+def cut(text: str, tokens: int, focus: str = "", limit: int = SHOWN_TOKENS) -> Shown:
+    """The text, where it is longer than `limit` tokens cut at a sentence end: its beginning, or what `focus` asks about."""
+    if tokens <= limit:
+        return Shown(text, tokens)
+    start = _start_of_focus(text, focus) if focus else 0
+    part = cut_at_sentence(text[start:].lstrip(), limit)
+    return Shown(f"… {part}" if start else part, tokens, frozenset({Mark.CUT}))
+
+
+def _start_of_focus(text: str, focus: str) -> int:
+    """Where the passage begins that has most of the question's words; 0 where the beginning does as well."""
+    wanted = set(query_words(focus))
+    best, most = 0, 0
+    for passage in passages_of(text):
+        found = len(wanted & counted_words(text[passage.start : passage.end])[0].keys())
+        if found > most:
+            best, most = passage.start, found
+    return best

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +30,6 @@ class Progress:
     ready: bool = False
     total: int = 0
     last_reconcile: datetime | None = None
-    last_event: datetime | None = None
     missed: int = 0
     watcher_restarts: int = 0
     problem: str = ""
@@ -147,6 +146,7 @@ class Health:
         queue = self._queue()
         progress = self.progress
         reconciled = progress.last_reconcile
+        since = self._pipeline.since_event_s()
         return {
             "vault": str(self._root),
             "ready": progress.ready,
@@ -158,7 +158,7 @@ class Health:
             "failed": state.failed + self._pipeline.counters.failed,
             "problems": len(self.problems()),
             "lag_s": round(self._pipeline.lag_s(), 3),
-            "last_event": progress.last_event.isoformat() if progress.last_event else None,
+            "last_event": None if since is None else (self._clock() - timedelta(seconds=since)).isoformat(),
             "last_reconcile": reconciled.isoformat() if reconciled else None,
             "missed": progress.missed,
             "held_deletions": self._pipeline.held_deletions,

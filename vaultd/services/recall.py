@@ -60,7 +60,7 @@ class Recall:
         hits = [self._hit(candidate, query, now) for candidate in wanted]
         own = [self._hit(candidate, query, now) for candidate in matches.with_fate(Fate.OWN)]
         drifted = self._drifted(matches, len(hits), now)
-        fitted = await self._showing.fit([hits, own, drifted], query.token_budget)
+        fitted = await self._showing.fit([hits, own, drifted], query.token_budget, focus=query.text)
         shown, shown_own, shown_drifted = fitted.groups
         self._reinforce(hit.bucket.id for hit in shown)
         return Answer(

@@ -82,8 +82,13 @@ class Showing:
             notices.append(Noted(Notice.PENDING_EMBEDDINGS, {"count": state.pending}))
         return notices
 
-    async def fit(self, groups: Sequence[Sequence[Hit]], budget: int, *, verbatim: bool = False) -> Fitted:
-        """Texts for all hits in their order, as far as `budget` tokens go; what is smaller may still fit after."""
+    async def fit(
+        self, groups: Sequence[Sequence[Hit]], budget: int, *, verbatim: bool = False, focus: str = ""
+    ) -> Fitted:
+        """Texts for all hits in their order, as far as `budget` tokens go; what is smaller may still fit after.
+
+        `focus` is the question: of a long text the part it asks about is shown.
+        """
         left = budget
         left_out = 0
         problems: dict[str, None] = {}
@@ -94,7 +99,7 @@ class Showing:
             while position < len(group):
                 some = group[position : position + _ahead(left)]
                 position += len(some)
-                for hit in await self._with_texts(some, verbatim=verbatim, problems=problems):
+                for hit in await self._with_texts(some, verbatim=verbatim, focus=focus, problems=problems):
                     if hit.tokens > left:
                         left_out += 1
                         continue
@@ -106,12 +111,14 @@ class Showing:
             notices.append(Noted(Notice.LEFT_OUT, {"count": left_out}))
         return Fitted(tuple(out), tuple(notices))
 
-    async def _with_texts(self, hits: Sequence[Hit], *, verbatim: bool, problems: dict[str, None]) -> list[Hit]:
+    async def _with_texts(
+        self, hits: Sequence[Hit], *, verbatim: bool, focus: str, problems: dict[str, None]
+    ) -> list[Hit]:
         bodies = await self._texts.bodies([NotePath(hit.bucket.path) for hit in hits])
         there = [(hit, body) for hit, body in zip(hits, bodies, strict=True) if body is not None]
         if verbatim:
             return [replace(hit, text=body, tokens=_cost(body)) for hit, body in there]
-        shown = await self._condensing.show([body for _, body in there])
+        shown = await self._condensing.show([body for _, body in there], focus=focus)
         out = []
         for (hit, _), text in zip(there, shown, strict=True):
             if text.problem:

@@ -103,6 +103,11 @@ class Pipeline:
         oldest = self._debounce.oldest()
         return 0.0 if oldest is None else max(0.0, self._monotonic() - oldest)
 
+    def since_event_s(self) -> float | None:
+        """Seconds since the last event from outside; None where there was none yet."""
+        last = self.counters.last_event
+        return None if last is None else self._monotonic() - last
+
     async def look(self, *paths: NotePath) -> None:
         """Look at these paths at once; returns when the index says what the files say."""
         loop = asyncio.get_running_loop()
