@@ -20,6 +20,7 @@ from mcp.server.mcpserver import (
     Resolve,
 )
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import EmptyResult, SubscribeRequestParams
@@ -153,6 +154,7 @@ class SmallApp:
     memory: Memory
     names: ServerNames
     closing: Closing
+    session_manager: StreamableHTTPSessionManager
 
 
 def small_app(
@@ -223,4 +225,4 @@ def small_app(
         grace_s=grace_s,
         limits=BodyLimits(default=body_limit, by_prefix={"/mcp": 64 * 1024 * 1024}),
     )
-    return SmallApp(app, inner, auth, hub, memory, names, closing)
+    return SmallApp(app, inner, auth, hub, memory, names, closing, mcp.session_manager)

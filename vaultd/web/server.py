@@ -31,6 +31,7 @@ never sends a request into a connection that is being closed."""
 
 _BACKLOG: Final = 512
 _ABORT_AFTER_S: Final = GRACE_S + CUT_AFTER_S + 0.15
+_LAST_REQUESTS_S: Final = 0.05
 _LONGEST_HEADERS: Final = 64 * 1024
 
 
@@ -177,6 +178,7 @@ class WebServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._closing.set()
+        await self._stop_listening()
         # a client that reads nothing would keep its connection in the state of being closed
         abort = asyncio.get_running_loop().call_later(_ABORT_AFTER_S, self._abort_connections)
         try:
@@ -184,6 +186,19 @@ class WebServer(uvicorn.Server):
         finally:
             abort.cancel()
             self._abort_connections()
+
+    async def _stop_listening(self) -> None:
+        """Refuse new connections, and answer what was sent on those that were just made: uvicorn would cut them off."""
+        loop = asyncio.get_running_loop()
+        for server in self.servers:
+            for listening in server.sockets:
+                with contextlib.suppress(NotImplementedError):  # Windows
+                    loop.remove_reader(listening.fileno())
+        for _ in range(3):
+            await asyncio.sleep(0)  # a connection that was accepted cannot attach itself to a closed server
+        for server in self.servers:
+            server.close()
+        await asyncio.sleep(_LAST_REQUESTS_S)
 
     def _abort_connections(self) -> None:
         for connection in list(self.server_state.connections):

@@ -94,7 +94,8 @@ class Courier:
             tries[outcome] += 1
             if not call.acknowledged:
                 self._give_up_on(call, outcome, tries, runtime, late=loop.time() > deadline)
-            await asyncio.sleep(_PAUSE_S)
+            if outcome is not Outcome.NO_SESSION:
+                await asyncio.sleep(_PAUSE_S)
 
     def _give_up_on(
         self, call: Call, outcome: Outcome, tries: Counter[Outcome], runtime: Runtime, *, late: bool
@@ -105,16 +106,17 @@ class Courier:
         if outcome is Outcome.NOT_LET_IN and tries[outcome] > 1:
             token = "the token in VAULTD_TOKEN" if self._daemon.token_is_given else "the token in its runtime file"
             raise DaemonDown(f"vaultd at {runtime.url} refused {token}; correct it, or restart vaultd")
-        if late:
+        if late or tries[Outcome.NO_SESSION] > MOST_LOSSES:
             raise DaemonDown(f"vaultd at {runtime.url} takes no requests; restart it, or see its log")
 
     async def _attempt(self, call: Call, runtime: Runtime) -> Outcome:
         call.sent = False
         session = None if _stands_alone(call.message) else self._sessions.current
+        session_id = None if session is None else session.session_id
         try:
             outcome = await self._try(call, runtime, session)
             if outcome is Outcome.NO_SESSION and session is not None:
-                await self._sessions.reopen(session, session.session_id)
+                await self._sessions.reopen(session, session_id)
             return outcome
         except NotDelivered:
             return Outcome.NOT_NOW

@@ -96,7 +96,8 @@ async def exchange(
             on_connected()
         connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=1 << 17)
         target = parts.path or "/"
-        all_headers = {"Host": parts.netloc, "Connection": "close", **headers}
+        # no "Connection: close": a server that answers before it has read everything would close on its own answer
+        all_headers = {"Host": parts.netloc, **headers}
         if body or method == "POST":
             all_headers["Content-Length"] = str(len(body))
         request = h11.Request(method=method, target=target, headers=list(all_headers.items()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -43,9 +44,19 @@ class Session:
     asked: dict[str, object] = field(default_factory=dict)
     """Ids of the daemon's own requests that the client has not answered."""
 
+    capabilities: JsonObject = field(default_factory=dict)
+    unheard: bool = False
+    """Whether the daemon may have said something while nobody listened."""
+
     def headers(self) -> dict[str, str]:
         headers = {"MCP-Protocol-Version": self.version} if self.version else {}
         return headers if self.session_id is None else {**headers, "Mcp-Session-Id": self.session_id}
+
+    def learn(self, result: JsonObject) -> None:
+        """Take what the daemon said of itself when the session was opened."""
+        self.version = str(result.get("protocolVersion") or self.version)
+        capabilities = result.get("capabilities")
+        self.capabilities = capabilities if isinstance(capabilities, dict) else {}
 
     def keep(self, message: Message) -> None:
         """Remember a request that went well, if a new session needs it again."""
@@ -68,13 +79,14 @@ class Sessions:
         self._daemon = daemon
         self._lines = lines
         self._reopening = asyncio.Lock()
+        self._reopened = asyncio.Event()
         self._listening: asyncio.Task[None] | None = None
         self.current: Session | None = None
 
     def opened(self, opening: Message, result: JsonObject, answer: Answer) -> None:
         """The client's `initialize` has been answered."""
-        version = str(result.get("protocolVersion") or "")
-        self.current = Session(opening, answer.headers.get("mcp-session-id"), version)
+        self.current = Session(opening, answer.headers.get("mcp-session-id"), version="")
+        self.current.learn(result)
 
     def initialized(self) -> None:
         """The client has said that it is ready: listen to what the daemon says unasked."""
@@ -110,17 +122,13 @@ class Sessions:
             runtime = await self._daemon.reach()
             try:
                 async with asyncio.timeout(_REOPEN_TIMEOUT_S):
-                    result = await self._open_again(session, runtime)
+                    await self._open_again(session, runtime)
             except (CutOff, TimeoutError) as exc:
                 raise NotDelivered(f"the session could not be opened again: {exc}") from exc
+        self._reopened.set()
         asked, session.asked = session.asked, {}
         for request_id in asked.values():
             await self.tell("notifications/cancelled", {"requestId": request_id, "reason": "vaultd restarted"})
-        for kind, capability in (result.get("capabilities") or {}).items():
-            if isinstance(capability, dict) and capability.get("listChanged") is True:
-                await self.tell(f"notifications/{kind}/list_changed", {})
-        for uri in session.subscribed():
-            await self.tell(UPDATED, {"uri": uri})
 
     async def say_goodbye(self, timeout_s: float) -> None:
         """Stop listening, and end the session on the daemon if it is there."""
@@ -137,17 +145,16 @@ class Sessions:
         except (NotDelivered, CutOff, TimeoutError):
             return  # it will expire
 
-    async def _open_again(self, session: Session, runtime: Runtime) -> JsonObject:
+    async def _open_again(self, session: Session, runtime: Runtime) -> None:
         headers = {**POST_HEADERS, **self._daemon.authorization(runtime)}
         async with exchange("POST", endpoint(runtime), headers=headers, body=session.opening.line) as answer:
             result = await _result_in(answer, session.opening.content.get("id"))
             session.session_id = answer.headers.get("mcp-session-id")
-        session.version = str(result.get("protocolVersion") or session.version)
+        session.learn(result)
         for line in _lines_again(session):
             in_session = {**headers, **session.headers()}
             async with exchange("POST", endpoint(runtime), headers=in_session, body=line) as answer:
                 await answer.body()
-        return result
 
     async def _listen(self) -> None:
         """Keep the stream open on which the daemon speaks unasked; wait for a daemon, but never start one."""
@@ -166,7 +173,7 @@ class Sessions:
             if status == 401:
                 self._daemon.lost(runtime)
             pause_s = _FIRST_PAUSE_S if status == 200 else min(_LONGEST_PAUSE_S, pause_s * 2)
-            await asyncio.sleep(pause_s)
+            await self._pause(pause_s)
 
     async def _listen_once(self, session: Session, runtime: Runtime) -> int:
         """Listen until the stream ends; the HTTP status that it began with."""
@@ -176,11 +183,28 @@ class Sessions:
             if answer.status == 404:
                 await self.reopen(session, session_id)
             elif answer.is_event_stream:
+                if session.unheard:
+                    await self._tell_what_may_have_changed(session)
+                session.unheard = True  # from the end of the stream on, whatever ends it
                 async for event in answer.events():
                     content = json.loads(event.data) if event.data else None
                     if isinstance(content, dict):
                         await self.pass_on(content, event.data)
             return answer.status
+
+    async def _tell_what_may_have_changed(self, session: Session) -> None:
+        for kind, capability in session.capabilities.items():
+            if isinstance(capability, dict) and capability.get("listChanged") is True:
+                await self.tell(f"notifications/{kind}/list_changed", {})
+        for uri in session.subscribed():
+            await self.tell(UPDATED, {"uri": uri})
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait a little, or until the session has been opened again."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._reopened.wait()
+        self._reopened.clear()
 
 
 def _lines_again(session: Session) -> Sequence[bytes]:
