@@ -10,6 +10,8 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+import numpy as np
+
 from vaultd.core.errors import IndexUnavailable, ModelUnavailable
 from vaultd.core.note import FileStamp, NotePath
 from vaultd.index.embedding import EmbeddingQueue
@@ -19,10 +21,16 @@ from vaultd.index.reconcile import Difference, difference
 from vaultd.index.rows import Place
 from vaultd.index.store import Store
 from vaultd.index.tables import TableWriter
-from vaultd.index.vectors import Centre, as_they_are
+from vaultd.index.vectors import Batch, Centre, Floats, as_they_are
 from vaultd.llm.analyst import Analyst
 from vaultd.llm.budget import RequestBudget
-from vaultd.llm.calibration import Similarity, builtin_calibration
+from vaultd.llm.calibration import (
+    BETA_MIXED,
+    BETA_ONE_LANGUAGE,
+    LanguageCentre,
+    Similarity,
+    builtin_calibration,
+)
 from vaultd.llm.chat import ChatAnalyst
 from vaultd.llm.condense_cache import CondenseCache
 from vaultd.llm.embedder import Embedder, embedding_key
@@ -30,13 +38,22 @@ from vaultd.llm.local import LocalEmbedder
 from vaultd.llm.remote import RemoteEmbedder
 from vaultd.services import Services
 from vaultd.services.active import ActiveFiles
+from vaultd.services.browsing import Browse
 from vaultd.services.condensing import Condensing
 from vaultd.services.diary import Diary
+from vaultd.services.explain import Explain
 from vaultd.services.forget import Forget
 from vaultd.services.health import Health, Progress
 from vaultd.services.housekeeping import Housekeeping
+from vaultd.services.importing.importer import Importer
+from vaultd.services.importing.intomemory import IntoMemory
+from vaultd.services.importing.preflight import Prices
+from vaultd.services.importing.status import ImportStatus
+from vaultd.services.logtail import LogTail
 from vaultd.services.matching import Matching
 from vaultd.services.meaning import Meaning
+from vaultd.services.network import Network
+from vaultd.services.overview import Overview
 from vaultd.services.recall import Recall
 from vaultd.services.reflect import Reflect
 from vaultd.services.reinforce import Reinforce
@@ -46,6 +63,9 @@ from vaultd.services.scribe import Scribe
 from vaultd.services.showing import Showing
 from vaultd.services.surface import Surface
 from vaultd.services.texts import Texts
+from vaultd.services.trial import Trial
+from vaultd.services.tuning import Tuning
+from vaultd.services.versions import Versions
 from vaultd.services.waiting import Waiting
 from vaultd.settings import Settings
 from vaultd.vault.journal import Journal
@@ -60,7 +80,8 @@ from vaultd.watch.pipeline import Pipeline
 
 log = logging.getLogger(__name__)
 
-BETA_TWO_LANGUAGES = 0.5  # how much of the language means is taken out of the built-in model's vectors
+REFIT_GROWTH = 1.25  # of the vectors that the centring was last fitted to
+REFIT_FROM = 20
 
 
 @dataclass(slots=True)
@@ -76,12 +97,16 @@ class LiveSettings:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The embedding model in force. `embedder` is None where there is none; `why` says so in one line."""
+    """The embedding model in force. `embedder` is None where there is none; `why` says so in one line.
+
+    `fit` makes the centring for a vault out of its vectors; None leaves them as `centre` makes them.
+    """
 
     embedder: Embedder | None
     centre: Centre
     similarity: Similarity
     why: str = ""
+    fit: Callable[[Floats, Floats], Centre] | None = None
 
     @property
     def name(self) -> str:
@@ -151,7 +176,10 @@ class Core:
     tables: TableWriter | None = None
     indexer: Indexer | None = None
     queue: EmbeddingQueue | None = None
+    fitted_to: int = 0
+    tail: LogTail = field(default_factory=LogTail)
     listeners: list[Callable[[BatchReport], None]] = field(default_factory=list)
+    import_listeners: list[Callable[[ImportStatus], None]] = field(default_factory=list)
 
     def key_of(self, text: str) -> bytes:
         """The key of a passage: of its text alone, since each model has a table of its own."""
@@ -169,7 +197,9 @@ class Core:
             loaded = self.store.load(self.mirror.body_words)
         uses = {row.id: self.reinforce.use_of(row.id) for row in loaded.rows}
         self.mirror.load(loaded.rows, loaded.passages, uses)
-        for keys, vectors, shares in self.store.embeddings():
+        batches = list(self.store.embeddings())
+        self._fit(batches)
+        for keys, vectors, shares in batches:
             self.mirror.add_vectors(keys, vectors, shares)
         self.tables = TableWriter(self.store, {row.id for row in loaded.rows})
         self.tables.start()
@@ -178,8 +208,29 @@ class Core:
         )
         if self.model.embedder is not None:
             self.queue = EmbeddingQueue(
-                self.model.embedder, self._body, self.mirror, self.tables, self.key_of, on_progress=lambda: None
+                self.model.embedder, self._body, self.mirror, self.tables, self.key_of, on_progress=self.refit
             )
+
+    def _fit(self, batches: Sequence[Batch]) -> None:
+        """Centre the vectors for this vault, before they come in."""
+        if self.model.fit is not None and batches:
+            vectors = np.concatenate([vectors for _, vectors, _ in batches])
+            self.mirror.vectors.centre = self.model.fit(vectors, np.concatenate([shares for *_, shares in batches]))
+            self.fitted_to = len(vectors)
+
+    def refit(self) -> None:
+        """Centre anew when the vault has grown by a quarter. Called by the thread that adds embeddings. Blocks."""
+        if self.model.fit is None or len(self.mirror.vectors) < REFIT_GROWTH * self.fitted_to + REFIT_FROM:
+            return
+        if self.tables is None or not self.tables.flush():
+            return
+        batches = list(self.store.embeddings())
+        if not batches:
+            return
+        vectors = np.concatenate([vectors for _, vectors, _ in batches])
+        centre = self.model.fit(vectors, np.concatenate([shares for *_, shares in batches]))
+        self.mirror.recentre(centre, batches)
+        self.fitted_to = len(vectors)
 
     def place_of(self, path: str) -> Place:
         """What a note's folder says of it."""
@@ -208,8 +259,10 @@ class Core:
         scan = self.reader.scan()
         found = difference(scan.stamps, self.mirror.rows())
         vanished = tuple(path for path in found.vanished if not scan.hides(path))
+        aside = self.indexer.aside if self.indexer is not None else {}
+        appeared = tuple(path for path in found.appeared if aside.get(path) != scan.stamps[path])
         self.progress.total = len(scan.stamps)
-        return Difference(found.appeared, found.changed, vanished)
+        return Difference(appeared, found.changed, vanished)
 
     def close(self) -> None:
         """Flush and let go. Blocks."""
@@ -234,17 +287,27 @@ def local_zone(name: str) -> tzinfo:
     return datetime.now(UTC).astimezone().tzinfo or UTC
 
 
+def _own_mean(vectors: Floats, shares: Floats) -> Centre:
+    """For a model that was not calibrated: nothing but the vault's own mean is taken away."""
+    return LanguageCentre.none(vectors.shape[1]).fitted_to(vectors, shares, BETA_ONE_LANGUAGE)
+
+
 def embedding_model(settings: Settings, budget: RequestBudget) -> Model:
     """The embedding model that the settings ask for; words alone where it cannot be had."""
     calibration = builtin_calibration()
-    similarity = calibration.similarity(BETA_TWO_LANGUAGES)
+    similarity = calibration.similarity(BETA_MIXED)
     try:
         if settings.embedding.provider == "local":
-            centre = calibration.centre.at(BETA_TWO_LANGUAGES)
-            return Model(LocalEmbedder(), centre, similarity)
+            languages = calibration.centre
+            return Model(
+                LocalEmbedder(),
+                languages.at(BETA_MIXED),
+                similarity,
+                fit=lambda vectors, shares: languages.fitted_to(vectors, shares, BETA_MIXED),
+            )
         if settings.embedding.provider == "openai":
             remote = RemoteEmbedder(settings.embedding, budget=budget, rng=random.Random())
-            return Model(remote, as_they_are, similarity)
+            return Model(remote, as_they_are, similarity, fit=_own_mean)
     except ModelUnavailable as exc:
         log.warning("%s", exc)
         return Model(None, as_they_are, similarity, str(exc))
@@ -259,6 +322,7 @@ def compose(
     rng: random.Random | None = None,
     model: Model | None = None,
     analyst: Analyst | None = None,
+    config: Path | None = None,
 ) -> Core:
     """Every object of a daemon, none of them started. Clock, chance and models may be given, for time travel.
 
@@ -295,7 +359,7 @@ def compose(
         settings.llm, budget=budget, cache=CondenseCache(state / "condensed.sqlite"), rng=rng
     )
     texts = Texts(reader)
-    meaning = Meaning(model.embedder, model.similarity, model.centre)
+    meaning = Meaning(model.embedder, model.similarity, lambda: mirror.vectors.centre)
     scribe = Scribe(layout, reader, writer, pipeline)
     health = Health(
         mirror,
@@ -317,17 +381,53 @@ def compose(
     housekeeping = Housekeeping(
         layout, scribe, reader, mirror, journal, reinforce, active, live, now, lifecycle.owns, state
     )
+    revise = Revise(layout, scribe, mirror, texts, live, now)
+    forget = Forget(layout, scribe, mirror, live, now, owns_lifecycle=lifecycle.owns)
+    browse = Browse(mirror, reader, meaning, live, now)
+    tail = LogTail()
+
+    def chat_model() -> str:
+        return live().llm.model
+
+    def put_in_force(settings: Settings) -> None:
+        budget.daily_cap = settings.llm.daily_request_cap
+        logging.getLogger().setLevel(settings.log_level)
+        if isinstance(analyst, ChatAnalyst):
+            analyst.use(settings.llm)
+
+    def tell_import(status: ImportStatus) -> None:
+        for listener in holder[0].import_listeners:
+            listener(status)
+
+    importer = Importer(
+        state,
+        analyst=analyst,
+        hands=IntoMemory(remember, revise, browse, mirror, layout, scribe, reader, lambda: budget.used_today).hands(),
+        clock=now,
+        rng=random.Random(rng.random()),
+        zone=zone,
+        prices=lambda: Prices(requests_a_memory=1.0),
+        on_progress=tell_import,
+    )
     services = Services(
         recall=Recall(mirror, matching, meaning, showing, reinforce, live, now, rng),
         surface=Surface(mirror, showing, live, now, rng),
         remember=remember,
         diary=Diary(remember, analyst, waiting, now),
-        revise=Revise(layout, scribe, mirror, texts, live, now),
+        revise=revise,
         reflect=Reflect(mirror, texts, meaning, showing),
-        forget=Forget(layout, scribe, mirror, live, now, owns_lifecycle=lifecycle.owns),
+        forget=forget,
         waiting=waiting,
         housekeeping=housekeeping,
         active=active,
+        browse=browse,
+        explain=Explain(mirror, matching, meaning, live, now),
+        network=Network(mirror, meaning, live, now),
+        versions=Versions(mirror, reader, writer, pipeline),
+        tuning=Tuning(live, config, put_in_force),
+        trial=Trial(analyst, model.embedder, chat_model),
+        overview=Overview(health, forget, waiting, layout, reader, machine, budget, analyst, chat_model, tail, now),
+        importer=importer,
         health=health,
         matching=matching,
         meaning=meaning,
@@ -351,6 +451,7 @@ def compose(
         analyst=analyst,
         clock=now,
         zone=zone,
+        tail=tail,
     )
     holder.append(core)
     core.listeners += [scribe.heard, housekeeping.heard]

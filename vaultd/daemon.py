@@ -23,6 +23,7 @@ from vaultd.config.lastruns import Runs
 from vaultd.config.paths import lock_file, log_file, state_folder
 from vaultd.config.runtime import Runtime, keep_token, read_runtime, remove_runtime, write_runtime
 from vaultd.core.errors import VaultdError, VaultUnavailable
+from vaultd.core.query import Query
 from vaultd.index.indexer import BatchReport
 from vaultd.settings import Settings
 from vaultd.vault.atomic import remove_leftovers
@@ -53,8 +54,8 @@ FIRST_CYCLE_DELAY = timedelta(minutes=2)  # after a start that finds a cycle mis
 MOST_IDS_TOLD = 100
 
 
-def run(settings: Settings) -> int:
-    """Serve a vault until a signal; the exit code. Raises SettingsError, VaultUnavailable."""
+def run(settings: Settings, config: Path | None = None) -> int:
+    """Serve a vault until a signal; the exit code. Settings that are changed meanwhile go to `config`. Raises SettingsError, VaultUnavailable."""
     vault = settings.vault.path
     if vault is None or not vault.is_dir():
         raise VaultUnavailable(f"the vault {vault} is not a folder; name one with --vault DIR")
@@ -74,7 +75,7 @@ def run(settings: Settings) -> int:
         check_exposure(settings.server, [token])
         listener = listen(settings.server.host, settings.server.port)
         sys.setswitchinterval(0.002)  # the indexer's thread must not keep answers waiting
-        return asyncio.run(Daemon(settings, vault, state, token, listener).run())
+        return asyncio.run(Daemon(settings, vault, state, token, listener, config).run())
 
 
 def _configure_logging(settings: Settings, state: Path) -> None:
@@ -90,12 +91,15 @@ def _configure_logging(settings: Settings, state: Path) -> None:
 class Daemon:
     """One vault's daemon: index and watcher behind, one port in front."""
 
-    def __init__(self, settings: Settings, vault: Path, state: Path, token: str, listener: socket.socket) -> None:
+    def __init__(
+        self, settings: Settings, vault: Path, state: Path, token: str, listener: socket.socket, config: Path | None
+    ) -> None:
         self._settings = settings
         self._vault = vault
         self._state = state
         self._token = token
         self._listener = listener
+        self._config = config
         self._closing = Closing()
         self._core: Core | None = None
         self._observer: VaultObserver | None = None
@@ -113,7 +117,9 @@ class Daemon:
 
     async def run(self) -> int:
         """Until a signal."""
-        self._core = compose(self._settings, self._state)
+        self._core = compose(self._settings, self._state, config=self._config)
+        logging.getLogger().addHandler(self.core.tail)
+        self.core.import_listeners.append(lambda status: self._events.publish("import", status.written()))
         host, port = self._settings.server.host, self._listener.getsockname()[1]
         url = base_url(host, port)
         auth = Auth([Token("owner", self._token)], clock=self.core.clock, sessions_path=self._state / "sessions.json")
@@ -140,6 +146,7 @@ class Daemon:
         return 0
 
     def _parts(self, auth: Auth, names: ServerNames, events: EventHub, port: int, url: str) -> WebParts:
+        from vaultd.tools import render
         from vaultd.tools.server import build_server
 
         version = importlib.metadata.version("vaultd")
@@ -149,6 +156,13 @@ class Daemon:
         def status() -> dict[str, object]:
             head = {"url": url, "port": port, "pid": os.getpid(), "version": version}
             return head | self.core.services.health.status()
+
+        async def breath() -> str:
+            query = Query()
+            return render.answer(await self.core.services.answer(query), query, self.core.settings().language)
+
+        async def dream() -> str:
+            return render.reflection(await self.core.services.reflect(), self.core.settings().language)
 
         return WebParts(
             services=self.core.services,
@@ -161,6 +175,8 @@ class Daemon:
             lifespan=self._lifespan,
             version=version,
             confirm_deletions=self.core.pipeline.confirm_deletions,
+            breath=breath,
+            dream=dream,
             reconcile=lambda: self._spawn(self._reconcile("asked for")),
         )
 
@@ -236,6 +252,7 @@ class Daemon:
             await self._reconcile("start")
             await core.pipeline.idle()
             core.progress.ready = True
+            await core.services.importer.recover()
             log.info("ready: %d notes", len(core.mirror))
         except VaultdError as exc:
             core.progress.problem = str(exc)
@@ -260,6 +277,7 @@ class Daemon:
         await asyncio.gather(*self._background, return_exceptions=True)
         if self._observer is not None:
             await asyncio.to_thread(self._observer.stop)
+        await core.services.importer.close()
         await core.analyst.close()
         await asyncio.to_thread(core.close)
 

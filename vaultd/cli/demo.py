@@ -62,7 +62,7 @@ def _serve(folder: Path, port: int | None) -> int:
     note(f"The vault: {folder / 'vault'} (open it in Obsidian, too)")
     note("For a client that starts a process (Claude Desktop, Cursor, Gemini CLI; others: vaultd config client NAME):")
     note(snippet(CLIENTS["claude-desktop"], Connection.by_process(folder / "vault", config, {})).rstrip())
-    return run_daemon(settings)
+    return run_daemon(settings, config)
 
 
 def prepare(folder: Path, *, today: date) -> None:

@@ -27,11 +27,11 @@ def serve(config: Path | None, vault: Path | None, host: str | None, port: int |
     """
     loaded = load_settings(config, vault, {"server.host": host, "server.port": port, "transport": transport})
     vault_of(loaded.settings)
-    return run_daemon(loaded.settings)
+    return run_daemon(loaded.settings, loaded.path)
 
 
-def run_daemon(settings: Settings) -> int:
+def run_daemon(settings: Settings, config: Path | None = None) -> int:
     """Run the daemon until it is stopped; its exit code."""
     from vaultd.daemon import run  # the heaviest import there is: only this command pays it
 
-    return run(settings)
+    return run(settings, config)

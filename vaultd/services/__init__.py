@@ -6,17 +6,25 @@ from dataclasses import dataclass
 
 from vaultd.core.query import Answer, Mode, Query
 from vaultd.services.active import ActiveFiles
+from vaultd.services.browsing import Browse
 from vaultd.services.diary import Diary
+from vaultd.services.explain import Explain
 from vaultd.services.forget import Forget
 from vaultd.services.health import Health
 from vaultd.services.housekeeping import Housekeeping
+from vaultd.services.importing.importer import Importer
 from vaultd.services.matching import Matching
 from vaultd.services.meaning import Meaning
+from vaultd.services.network import Network
+from vaultd.services.overview import Overview
 from vaultd.services.recall import Recall
 from vaultd.services.reflect import Reflect
 from vaultd.services.remember import Remember
 from vaultd.services.revise import Revise
 from vaultd.services.surface import Surface
+from vaultd.services.trial import Trial
+from vaultd.services.tuning import Tuning
+from vaultd.services.versions import Versions
 from vaultd.services.waiting import Waiting
 
 
@@ -34,6 +42,14 @@ class Services:
     waiting: Waiting
     housekeeping: Housekeeping
     active: ActiveFiles
+    browse: Browse
+    explain: Explain
+    network: Network
+    versions: Versions
+    tuning: Tuning
+    trial: Trial
+    overview: Overview
+    importer: Importer
     health: Health
     matching: Matching
     meaning: Meaning

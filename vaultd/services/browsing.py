@@ -296,6 +296,13 @@ class Browse:
             bucket = row.bucket(float(columns.activation_count[slot]), float(columns.last_active[slot]))
             return Item(row, bucket, float(scores[0]))
 
+    def id_at(self, path: str) -> str:
+        """The id of the note at a path, relative to the vault. Raises NoSuchMemory."""
+        row = self._mirror.by_path(path)
+        if row is None:
+            raise NoSuchMemory(path)
+        return row.id
+
     async def detail(self, note_id: str) -> Detail:
         """A memory with its file. Raises NoSuchMemory."""
         item = self.item(note_id)

@@ -1,0 +1,50 @@
+"""The REST API as one list of endpoints, with its own description."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+
+from vaultd.services import Services
+from vaultd.web.buckets import Buckets
+from vaultd.web.decay import Decay
+from vaultd.web.endpoints import Endpoint, answered, routes_of
+from vaultd.web.health import HealthEndpoints
+from vaultd.web.hooks import Hooks
+from vaultd.web.imports import Imports
+from vaultd.web.network import NetworkEndpoint
+from vaultd.web.openapi import described
+from vaultd.web.search import Search
+from vaultd.web.settings import Config
+
+Text = Callable[[], Awaitable[str]]
+
+
+def api_endpoints(
+    services: Services, *, status: Callable[[], Mapping[str, object]], breath: Text, dream: Text
+) -> list[Endpoint]:
+    """All endpoints of the API but those of cards and the gateway."""
+    return [
+        *Buckets(services).endpoints(),
+        *Search(services).endpoints(),
+        *NetworkEndpoint(services).endpoints(),
+        *Decay(services).endpoints(),
+        *Config(services).endpoints(),
+        *HealthEndpoints(services, status).endpoints(),
+        *Imports(services.importer).endpoints(),
+        *Hooks(breath, dream).endpoints(),
+    ]
+
+
+def api_routes(endpoints: Sequence[Endpoint], *, version: str) -> list[BaseRoute]:
+    """Their routes, and `/openapi.json`."""
+    document = described(endpoints, version=version)
+
+    async def openapi(request: Request) -> Response:
+        return answered(request, document)
+
+    own = Endpoint("GET", "/openapi.json", openapi, "This description")
+    return routes_of([*endpoints, own])
