@@ -75,6 +75,7 @@ async def running(
     analyst: FakeAnalyst | None = None,
     watch: bool = False,
     seed: int = 1,
+    fit=None,
 ) -> AsyncIterator[Running]:
     """A core over tmp_path/vault with its state in tmp_path/state; both may be there already."""
     vault, state = tmp_path / "vault", tmp_path / "state"
@@ -89,7 +90,7 @@ async def running(
         state,
         clock=clock,
         rng=random.Random(seed),
-        model=Model(None if no_model else embedder, as_they_are, LINEAR),
+        model=Model(None if no_model else embedder, as_they_are, LINEAR, fit=fit),
         analyst=analyst,
     )
     await asyncio.to_thread(core.open_index)

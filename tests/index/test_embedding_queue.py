@@ -82,4 +82,27 @@ async def test_a_text_that_the_model_cannot_take_does_not_hold_up_the_others(tmp
             await r.reconcile()
 
         assert sorted(r.embedder.passages) == ["another good one", "good one"]
-        assert r.core.queue.problem == "NaN in the answer"
+        assert r.core.mirror.word_scores({"poison": 1.0}).scores.any()
+
+
+async def test_the_centring_is_fitted_to_the_vault_as_it_grows_and_at_the_next_start(tmp_path):
+    fitted = []
+
+    def fit(vectors, shares):
+        fitted.append(len(vectors))
+        mean = vectors.mean(axis=0)
+        return lambda some, _: some - mean
+
+    async with running(tmp_path, fit=fit) as r:
+        for i in range(30):
+            await r.write(f"dynamic/{i}.md", f"note number{i}")
+        await r.embedded()
+        keys = [ref.key for slot in range(30) for ref in r.core.mirror.passages(slot)]
+        total = sum(r.core.mirror.vectors.vector(key) for key in keys)
+
+    assert fitted[0] >= 20
+    async with running(tmp_path, fit=fit) as r:
+        assert fitted[-1] == 30
+        again = sum(r.core.mirror.vectors.vector(key) for key in keys)
+        assert abs(again).max() < 1e-4  # all thirty less their mean
+    assert abs(total).max() < 3  # the first thirty less the mean of those that were there

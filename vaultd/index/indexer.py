@@ -20,6 +20,7 @@ from vaultd.index.schema import ContentRow
 from vaultd.index.tables import TableWriter
 from vaultd.index.tokens import counted_words
 from vaultd.index.vectors import PassageRef
+from vaultd.vault import sync
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +50,10 @@ class BatchReport:
 
 
 class Indexer:
-    """Looks at paths and makes mirror and tables say what the files say. Called from one thread at a time."""
+    """Looks at paths and makes mirror and tables say what the files say. Called from one thread at a time.
+
+    `aside` are the numbered copies that cloud drives put beside a note, as they were when they were last looked at.
+    """
 
     def __init__(
         self,
@@ -68,6 +72,7 @@ class Indexer:
         self._use_of = use_of
         self._key_of = key_of
         self._zone = zone
+        self.aside: dict[NotePath, FileStamp] = {}
 
     def apply(self, paths: Iterable[NotePath]) -> BatchReport:
         """Look at each path once. One note that fails is logged and counted; the others go on."""
@@ -90,6 +95,8 @@ class Indexer:
             self._put(note, vanished, report)
         for path in gone:
             self._remove(path, report)
+        for path in [path for path in self.aside if sync.numbered_sibling(path) in gone]:
+            self._look_again(path, report)
         self._mirror.fold()
         return report
 
@@ -102,9 +109,32 @@ class Indexer:
                 rows[row.checksum] = None if row.checksum in rows else row
         return rows
 
+    def _look_again(self, path: NotePath, report: BatchReport) -> None:
+        """A copy that was set aside has lost its original."""
+        del self.aside[path]
+        note = self._files.read(path)
+        if note is not None:
+            self._put(note, {}, report)
+
+    def _is_aside(self, note: Note, place: Place, before: Row | None, report: BatchReport) -> bool:
+        """Whether a note is a cloud drive's numbered copy of another, by name and id; then it has no row."""
+        self.aside.pop(note.path, None)
+        original = sync.numbered_sibling(note.path) if place.role in (Role.BUCKET, Role.CARD) else None
+        if original is None:
+            return False
+        holder = self._mirror.get(PropertyReader(note.properties).text(keys.ID))
+        if holder is None or path_key(holder.path) != path_key(original) or self._files.stamp(holder.path) is None:
+            return False
+        self.aside[note.path] = note.stamp
+        if before is not None:
+            self._remove(note.path, report)
+        return True
+
     def _put(self, note: Note, vanished: dict[str, Row | None], report: BatchReport) -> None:
         place = self._place_of(note.path)
         before = self._mirror.by_path(note.path)
+        if self._is_aside(note, place, before, report):
+            return
         if (
             note.problem is not None
             and not note.problem.writable
@@ -159,6 +189,10 @@ class Indexer:
         if holder is None or path_key(holder.path) == path_key(note.path):
             return wanted
         if self._files.stamp(holder.path) is None:
+            return wanted
+        if sync.numbered_sibling(holder.path) == note.path:
+            # the cloud drive's copy was seen before its original
+            self.aside[holder.path] = holder.stamp
             return wanted
         # a copy: the path already known keeps the id
         return derived_id(note.path, wanted)

@@ -7,7 +7,7 @@ slots. One thread changes the mirror (the indexer); readers hold `lock` while th
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from vaultd.core.note import NotePath, path_key
 from vaultd.index.postings import Postings, WordScores
 from vaultd.index.rows import Row
 from vaultd.index.tokens import counted_words
-from vaultd.index.vectors import Centre, PassageRef, Vectors, as_they_are
+from vaultd.index.vectors import Batch, Centre, PassageRef, Vectors, as_they_are
 from vaultd.scoring.decay import KIND_CODES, DecayColumns
 
 ROLES: tuple[Role, ...] = tuple(Role)
@@ -282,6 +282,13 @@ class Mirror:
         """Take in embeddings that were computed."""
         with self.lock:
             self.vectors.add(keys, vectors, shares)
+            self._changed()
+
+    def recentre(self, centre: Centre, batches: Iterable[Batch]) -> None:
+        """Go over to another centring. Called by the one thread that adds embeddings."""
+        matrix = self.vectors.recentred(centre, batches)
+        with self.lock:
+            self.vectors.take(centre, matrix)
             self._changed()
 
     def fold(self) -> None:

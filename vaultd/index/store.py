@@ -60,7 +60,7 @@ class Loaded:
 class Store:
     """The tables of one vault's index, in a folder of this machine or at a LanceDB address.
 
-    Synchronous; all methods are called from one thread.
+    Synchronous. One thread writes; embeddings may be read from another one meanwhile.
     """
 
     def __init__(self, uri: str, storage_options: Mapping[str, str] | None = None) -> None:

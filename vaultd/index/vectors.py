@@ -16,6 +16,8 @@ Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
 Centre = Callable[[Floats, Floats], Floats]
 """(vectors (n, d), shares of CJK (n,)) → unit vectors (n, d), ready to be compared."""
+Batch = tuple[Sequence[bytes], Floats, Floats]
+"""Embeddings as the model gave them: keys, vectors (n, d), their texts' shares of CJK (n,)."""
 
 NO_COSINE = -2.0  # below every cosine: a note without an embedding
 
@@ -42,7 +44,7 @@ class Vectors:
 
     def __init__(self, centre: Centre = as_they_are) -> None:
         self.dimension = 0
-        self._centre = centre
+        self.centre = centre
         self._matrix: Floats = np.zeros((0, 0), np.float32)
         self._row_of: dict[bytes, int] = {}
         self._refs: dict[int, tuple[PassageRef, ...]] = {}
@@ -136,11 +138,26 @@ class Vectors:
         start = len(self._row_of)
         self.dimension = self.dimension or vectors.shape[1]
         self._reserve_rows(start + len(chosen))
-        self._matrix[start : start + len(chosen)] = self._centre(vectors[chosen], shares[chosen])
+        self._matrix[start : start + len(chosen)] = self.centre(vectors[chosen], shares[chosen])
         for row, key in enumerate(fresh, start):
             self._row_of[key] = row
             for number in self._waiting.pop(key, ()):
                 self._row[number] = row
+
+    def recentred(self, centre: Centre, batches: Iterable[Batch]) -> Floats:
+        """The matrix as another centring makes it, out of the vectors as the model gave them; nothing is changed yet."""
+        fresh: Floats = np.zeros_like(self._matrix)
+        for keys, vectors, shares in batches:
+            rows = np.array([self._row_of.get(key, -1) for key in keys])
+            known = rows >= 0
+            if known.any():
+                fresh[rows[known]] = centre(vectors[known], shares[known])
+        return fresh
+
+    def take(self, centre: Centre, matrix: Floats) -> None:
+        """Go over to another centring, with the matrix that `recentred` made while no embedding came in."""
+        self.centre = centre
+        self._matrix = matrix
 
     def _renumber(self) -> None:
         refs = self._refs

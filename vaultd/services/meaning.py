@@ -29,9 +29,12 @@ Floats = npt.NDArray[np.float32]
 
 
 class Meaning:
-    """Embeds questions; `embedder` is None where there is no model, then everything goes by words."""
+    """Embeds questions; `embedder` is None where there is no model, then everything goes by words.
 
-    def __init__(self, embedder: Embedder | None, similarity: Similarity, centre: Centre) -> None:
+    `centre` gives the centring that the memories' vectors went through: it changes as the vault grows.
+    """
+
+    def __init__(self, embedder: Embedder | None, similarity: Similarity, centre: Callable[[], Centre]) -> None:
         self._embedder = embedder
         self._similarity = similarity
         self._centre = centre
@@ -51,15 +54,14 @@ class Meaning:
         known = self._cache.get(text)
         if known is not None:
             self._cache.move_to_end(text)
-            return known
+            return self._centred(known, text)
         raw = await self._patiently(partial(self._embedder.embed_query, text), QUESTION_PATIENCE_S)
         if raw is None:
             return None
-        vector = self._centred(raw, text)
-        self._cache[text] = vector
+        self._cache[text] = raw
         if len(self._cache) > CACHED_QUESTIONS:
             self._cache.popitem(last=False)
-        return vector
+        return self._centred(raw, text)
 
     async def of_passage(self, text: str) -> Floats | None:
         """The (centred) unit vector of a text's first passage, as notes have it; None where it cannot be had."""
@@ -90,7 +92,7 @@ class Meaning:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _centred(self, raw: Floats, text: str) -> Floats:
-        vector: Floats = self._centre(raw[None, :], np.array([share_of_cjk(text)], np.float32))[0]
+        vector: Floats = self._centre()(raw[None, :], np.array([share_of_cjk(text)], np.float32))[0]
         return vector
 
     def cosine_at(self, similarity: float) -> float:
