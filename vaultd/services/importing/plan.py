@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from vaultd.core.properties import parse_moment
 from vaultd.core.text import estimate_tokens
 from vaultd.llm.chat import SPLIT_LIMIT
 from vaultd.llm.parts import name_from
-from vaultd.llm.prompt import Task, language_of, prompt_for
+from vaultd.llm.prompt import Language, Task, language_of, prompt_for
 from vaultd.services.importing import chunks
 from vaultd.services.importing.jobs import Branches, ImportOptions, Mode
 from vaultd.services.importing.ledger import Ledger, entry_of
@@ -94,6 +95,12 @@ def planned(folder: Path) -> Iterator[PlannedChunk]:
             yield _read(json.loads(line))
 
 
+@cache
+def prompt_tokens(language: Language) -> int:
+    """What the fixed part of a request to split costs, in tokens, estimated."""
+    return estimate_tokens(prompt_for(Task.SPLIT, language).system)
+
+
 def source_of(format_: Format, title: str, talk_id: str, branch: int = 0) -> str:
     """What a memory says of where it comes from: the service, the conversation's title, and a short mark of it."""
     mark = hashlib.blake2b(f"{format_.value}\0{talk_id}\0{branch}".encode(), digest_size=4).hexdigest()
@@ -164,7 +171,7 @@ def _write(out: Any, record: dict[str, Any], plan: Plan) -> None:
     requests = record.get("requests", 0)
     if requests:
         text = record["text"]
-        prompt = estimate_tokens(prompt_for(Task.SPLIT, language_of(text[:SPLIT_LIMIT])).system)
+        prompt = prompt_tokens(language_of(text[:1000]))
         plan.requests += requests
         plan.tokens_in += math.ceil(record["tokens"] * NUMBERING) + requests * prompt
         plan.tokens_out += requests * ANSWER_TOKENS

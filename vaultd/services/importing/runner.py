@@ -26,13 +26,12 @@ from vaultd.core.errors import (
     VaultError,
     VaultUnavailable,
 )
-from vaultd.core.text import estimate_tokens
 from vaultd.llm.analyst import Analyst, Piece
-from vaultd.llm.prompt import Task, language_of, prompt_for
+from vaultd.llm.prompt import language_of
 from vaultd.llm.redact import strip_private
 from vaultd.services.importing.hands import Hands, Kept
 from vaultd.services.importing.jobs import Mode, StepLog
-from vaultd.services.importing.plan import ANSWER_TOKENS, NUMBERING, PlannedChunk, planned
+from vaultd.services.importing.plan import ANSWER_TOKENS, NUMBERING, PlannedChunk, planned, prompt_tokens
 from vaultd.services.importing.progress import Progress, piece_written
 
 log = logging.getLogger(__name__)
@@ -196,7 +195,7 @@ class Runner:
         pieces = await self._analyst.split(chunk.text, chunk.when)
         kept = [replace(piece, content=text) for piece in pieces if (text := strip_private(piece.content).strip())]
         requests = self._spent(chunk.requests)
-        prompt = estimate_tokens(prompt_for(Task.SPLIT, language_of(chunk.text[:2000])).system)
+        prompt = prompt_tokens(language_of(chunk.text[:1000]))
         await self._note(
             "split",
             chunk,

@@ -70,6 +70,14 @@ def test_a_private_part_over_the_cut_of_a_long_text_is_not_kept(tmp_path: Path):
     assert sum(text.count("some words") for text in texts) == 4 * (12_000 - 600)
 
 
+def test_a_private_part_over_several_turns_of_a_text_is_not_kept(tmp_path: Path):
+    text = "User: one <private>two\nAssistant: three\nSystem: four\nUser: five</private> six\nAssistant: seven"
+
+    found = read_all(tmp_path, text.encode(), "chat.txt")
+
+    assert said(found.conversations[0]) == [("user", "one"), ("user", "six"), ("assistant", "seven")]
+
+
 def test_ombre_buckets_are_kept_byte_for_byte_with_properties_of_later_versions(tmp_path: Path):
     raw = BUCKET.encode()
     upload = a_zip({"buckets/dynamic/日常/搬家_76237984fa5d.md": raw, "buckets/.obsidian/app.json": "{}"})

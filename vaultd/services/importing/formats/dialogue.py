@@ -57,12 +57,11 @@ class _Label:
 def is_dialogue(lines: Iterable[str]) -> bool:
     """Whether both sides speak in these lines."""
     seen: set[_Who] = set()
-    for line, label in _labelled(lines):
+    for _, label in _labelled(lines):
         if label is not None:
             seen.add(label.who)
         if {_Who.USER, _Who.ASSISTANT} <= seen:
             return True
-        del line
     return False
 
 
@@ -81,7 +80,7 @@ def turns_of(lines: Iterable[str], *, dialogue: bool, zone: tzinfo, findings: Fi
                 count += 1
             gathered, size = [], 0
             if label is not None:
-                who, when, open_private = label.who, moment_of(label.when, zone), False
+                who, when = label.who, moment_of(label.when, zone)
                 line = label.rest
         gathered.append(line)
         size += len(line) + 1
@@ -98,7 +97,7 @@ def _message(
     still_open = not strip_private(raw + _SENTINEL).endswith(_SENTINEL)
     if who is _Who.NOBODY:
         findings.leave_out(LeftOut.SYSTEM, int(bool(raw.strip())))
-        return None, False
+        return None, still_open
     text, private = speech(raw)
     findings.leave_out(LeftOut.PRIVATE, int(private))
     if not text:
