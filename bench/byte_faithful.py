@@ -42,7 +42,9 @@ VALUES: dict[Shape, tuple[NewValue, NewValue]] = {
     Shape.MOMENT: (datetime(2026, 1, 31, 10, tzinfo=UTC), datetime(2026, 2, 3, 21, 14, 9, tzinfo=UTC)),
 }
 _TOP_LEVEL_KEY = re.compile(rb"[^\s#\-\]}][^\r\n]*?:(?:[ \t\r\n]|\Z)")
-_LONE_PROPERTY = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*\r?\n[^\s#][^\n]*\n(?:[ \t-][^\n]*\n)*?---[ \t]*(?:\r?\n|\Z)")
+_LONE_PROPERTY = re.compile(  # a block that holds one property alone, perhaps behind blank lines
+    rb"(?:\xef\xbb\xbf)?---[ \t]*\r?\n(?:\s*\n)?( *)[^\s#-][^\n]*\n(?:\1[ \t-][^\n]*\n|\s*\n)*?---[ \t]*(?:\r?\n|\Z)"
+)
 _STAMP = FileStamp(0, 0, 0)
 
 
@@ -84,7 +86,8 @@ def own_lines(raw: bytes, key: str) -> tuple[int, int]:
         if start < 0 and number and spelled.match(bare):
             start = offset
         elif start >= 0 and (
-            bare.rstrip() == b"---" or (_TOP_LEVEL_KEY.match(bare.lstrip(b" ")) and _outdented(raw, start, bare))
+            bare.rstrip() in (b"---", b"...")
+            or (_TOP_LEVEL_KEY.match(bare.lstrip(b" ")) and _outdented(raw, start, bare))
         ):
             return start, offset
         offset += len(line) + 1
@@ -101,15 +104,14 @@ def fault_of(kind: str, key: str, before: bytes, after: bytes) -> str | None:
     start, before_end, after_end = run_of_difference(before, after)
     if kind == "add":
         fine = start >= before_end and key.encode() in after
-    elif kind == "remove":
-        low, high = own_lines(before, key)
-        stays = after[start:after_end].split(b"\n")
-        fine = low <= before_end and start <= high and len(before) - len(after) <= high - low
-        fine = fine and all(not line.strip() or line.lstrip().startswith(b"#") for line in stays)
-        fine = fine or (before[:start] + before[before_end:] == after and _LONE_PROPERTY.match(before) is not None)
     else:
         low, high = own_lines(before, key)
-        fine = low <= start and before_end <= high
+        tail = len(before) - high
+        fine = before[:low] == after[:low] and before[high:] == after[len(after) - tail :] and len(after) >= low + tail
+        if kind == "remove":
+            stays = after[low : len(after) - tail].split(b"\n")
+            fine = fine and all(not line.strip() or line.lstrip().startswith(b"#") for line in stays)
+            fine = fine or (before[:start] + before[before_end:] == after and _LONE_PROPERTY.match(before) is not None)
     return None if fine else f"{kind} {key}: {before[start:before_end]!r} became {after[start:after_end]!r}"
 
 

@@ -86,6 +86,28 @@ def test_a_key_is_text_as_in_javascript(written, key):
     assert yamlcore.load(f"{written}: x\n") == {key: "x"}
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a: [1,\n2]\n", 2),
+        ("a: 'x\n\ny'\n", 3),
+        ("  a: [\n  b\n  ]\n", 2),
+        ("- a: {\n  b: 1}\n", 2),
+    ],
+)
+def test_brackets_and_quotes_that_go_on_too_far_left_are_refused_as_in_obsidian(text, line):
+    with pytest.raises(UnreadableNote) as raised:
+        yamlcore.load(text)
+
+    assert raised.value.line == line
+
+
+def test_brackets_and_quotes_may_go_on_behind_their_key():
+    text = "a: [\n 1, [2,\n\n 3]\n]\nb: 'x\n\n  y'\nc:\n- {\n  x: 1 }\nd: &d [\n  1 ]\ne:\n  f:\n    g: *d\n"
+
+    assert yamlcore.load(text) == {"a": [1, [2, 3]], "b": "x\ny", "c": [{"x": 1}], "d": [1], "e": {"f": {"g": [1]}}}
+
+
 def test_a_line_of_tabs_is_a_blank_line():
     assert yamlcore.load("a: 1\n\t\nb: 2\n\t \t\r\n") == {"a": 1, "b": 2}
 

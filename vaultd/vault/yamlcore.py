@@ -124,18 +124,45 @@ class _Constructor:
         self._show = show
         self._path = path
         self._budget = len(text) + _SPARE_NODES
+        self._lines: list[str] | None = None
+        self._checked: set[int] = set()
 
-    def value(self, node: Any, depth: int) -> PropertyValue:
+    def value(self, node: Any, depth: int, column: int | None = None) -> PropertyValue:
+        """What a node says; `column` is where the block list or mapping around it stands, None within brackets."""
         self._budget -= 1
         if self._budget < 0:
             raise self._wrong(node, "aliases repeat too much")
         if depth > MAX_DEPTH:
             raise self._wrong(node, f"lists and mappings are nested more than {MAX_DEPTH} deep")
         if isinstance(node, yaml.ScalarNode):
+            if node.style and node.style in "'\"":
+                self._check_indentation(node, column)
             return self._scalar(node)
+        if node.flow_style:
+            self._check_indentation(node, column)
+        inner = None if node.flow_style else node.start_mark.column
         if isinstance(node, yaml.SequenceNode):
-            return [self.value(item, depth + 1) for item in node.value]
-        return self._mapping(node, depth)
+            return [self.value(item, depth + 1, inner) for item in node.value]
+        return self._mapping(node, depth, inner)
+
+    def _check_indentation(self, node: Any, column: int | None) -> None:
+        """Raise where quotes or brackets go on further left than the package Obsidian uses allows; libyaml doesn't look."""
+        first, last = node.start_mark.line, node.end_mark.line
+        if first == last or column is None or id(node) in self._checked:
+            return
+        self._checked.add(id(node))  # an alias may stand anywhere
+        if self._lines is None:
+            self._lines = self._text.split("\n")
+        for number in range(first + 1, last + 1):
+            line = self._lines[number]
+            bare = line.lstrip(" ")
+            indent = len(line) - len(bare)
+            in_brackets = isinstance(node, yaml.CollectionNode)
+            closing = in_brackets and number == last and node.end_mark.column == indent + 1
+            comment = in_brackets and bare[:1] == "#"
+            if bare.strip() and not comment and indent <= column - closing:
+                reason = "quotes or brackets over several lines: indent these lines more than their key"
+                raise UnreadableNote(self._path, reason, number + 1)
 
     def _wrong(self, node: Any, reason: str) -> UnreadableNote:
         return UnreadableNote(self._path, reason, node.start_mark.line + 1)
@@ -147,7 +174,7 @@ class _Constructor:
         typed = resolve_plain(text)
         return typed if type(typed) is _TAGGED.get(node.tag) else text
 
-    def _mapping(self, node: Any, depth: int) -> dict[str, PropertyValue]:
+    def _mapping(self, node: Any, depth: int, column: int | None) -> dict[str, PropertyValue]:
         out: dict[str, PropertyValue] = {}
         seen: set[tuple[bool, object]] = set()
         for key_node, value_node in node.value:
@@ -159,7 +186,7 @@ class _Constructor:
                 seen.add(identity)
             else:
                 key = self._collection_key(key_node, depth + 1)
-            out[key] = self.value(value_node, depth + 1)
+            out[key] = self.value(value_node, depth + 1, column)
         return out
 
     def _collection_key(self, node: Any, depth: int) -> str:
