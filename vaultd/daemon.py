@@ -22,7 +22,7 @@ from vaultd.compose import Core, compose
 from vaultd.config.lastruns import Runs
 from vaultd.config.paths import lock_file, log_file, state_folder
 from vaultd.config.runtime import Runtime, keep_token, read_runtime, remove_runtime, write_runtime
-from vaultd.core.errors import VaultdError, VaultUnavailable
+from vaultd.core.errors import SettingsError, VaultdError, VaultUnavailable
 from vaultd.core.query import Query
 from vaultd.index.indexer import BatchReport
 from vaultd.settings import Settings
@@ -54,8 +54,11 @@ FIRST_CYCLE_DELAY = timedelta(minutes=2)  # after a start that finds a cycle mis
 MOST_IDS_TOLD = 100
 
 
-def run(settings: Settings, config: Path | None = None) -> int:
-    """Serve a vault until a signal; the exit code. Settings that are changed meanwhile go to `config`. Raises SettingsError, VaultUnavailable."""
+def run(settings: Settings, config: Path | None = None, *, any_port: bool = False) -> int:
+    """Serve a vault until a signal; the exit code. Settings that are changed meanwhile go to `config`.
+
+    `any_port`: take a free one where the wanted one is in use. Raises SettingsError, VaultUnavailable.
+    """
     vault = settings.vault.path
     if vault is None or not vault.is_dir():
         raise VaultUnavailable(f"the vault {vault} is not a folder; name one with --vault DIR")
@@ -73,9 +76,19 @@ def run(settings: Settings, config: Path | None = None) -> int:
         _configure_logging(settings, state)
         token = settings.server.token or keep_token(state)
         check_exposure(settings.server, [token])
-        listener = listen(settings.server.host, settings.server.port)
+        listener = _listen(settings, any_port=any_port)
         sys.setswitchinterval(0.002)  # the indexer's thread must not keep answers waiting
         return asyncio.run(Daemon(settings, vault, state, token, listener, config).run())
+
+
+def _listen(settings: Settings, *, any_port: bool) -> socket.socket:
+    server = settings.server
+    try:
+        return listen(server.host, server.port)
+    except SettingsError:
+        if not any_port:
+            raise
+        return listen(server.host, 0)
 
 
 def _configure_logging(settings: Settings, state: Path) -> None:

@@ -75,7 +75,8 @@ def daemon(vault, home) -> Iterator[Daemon]:
     class Handler(BaseHTTPRequestHandler):
         def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            fake.seen.append((self.command, self.path, json.loads(body) if body else None))
+            is_json = self.headers.get("Content-Type") == "application/json"
+            fake.seen.append((self.command, self.path, json.loads(body) if is_json else body or None))
             status, value = fake.answers.get((self.command, self.path), (404, {"error": {"message": "no such page"}}))
             if self.path == "/health":
                 status, value = 200, {"status": "ok", "pid": os.getpid()}
@@ -85,7 +86,7 @@ def daemon(vault, home) -> Iterator[Daemon]:
             self.end_headers()
             self.wfile.write(value if isinstance(value, bytes) else json.dumps(value).encode())
 
-        do_GET = do_POST = answer
+        do_GET = do_POST = do_PATCH = do_DELETE = answer
 
         def log_message(self, *args: object) -> None:
             pass

@@ -221,11 +221,12 @@ def test_the_command_serves_this_vault_with_this_python(monkeypatch, tmp_path):
     command = serve_command(Path("my notes"), config=Path("c.yaml"))
 
     assert command[0] == sys.executable
-    assert command[-6:] == [
+    assert command[-7:] == [
         "vaultd",
         "serve",
         "--vault",
         str(tmp_path / "my notes"),
+        "--any-port",
         "--config",
         str(tmp_path / "c.yaml"),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 from urllib.parse import urlencode, urlsplit
 
 from vaultd.config.runtime import Runtime
@@ -37,25 +37,40 @@ class DaemonClient:
         """The JSON answer of a POST with a JSON body. Raises DaemonError."""
         return self._request("POST", path, body or {})
 
+    def patch(self, path: str, body: Mapping[str, object]) -> Any:
+        """The JSON answer of a PATCH with a JSON body. Raises DaemonError."""
+        return self._request("PATCH", path, body)
+
+    def delete(self, path: str) -> Any:
+        """The JSON answer of a DELETE. Raises DaemonError."""
+        return self._request("DELETE", path, None)
+
+    def upload(self, path: str, file: BinaryIO, headers: Mapping[str, str]) -> Any:
+        """The JSON answer of a POST of a file as it is, however long. Raises DaemonError."""
+        return _answer(*self._exchange("POST", path, file, {"Content-Type": "application/octet-stream", **headers}))
+
     def _request(self, method: str, path: str, body: Mapping[str, object] | None) -> Any:
+        if body is None:
+            return _answer(*self._exchange(method, path, None, {}))
+        payload = json.dumps(body, ensure_ascii=False).encode()
+        return _answer(*self._exchange(method, path, payload, {"Content-Type": "application/json"}))
+
+    def _exchange(
+        self, method: str, path: str, payload: bytes | BinaryIO | None, more: Mapping[str, str]
+    ) -> tuple[int, bytes]:
         parts = urlsplit(self._runtime.url)
-        headers = {"Authorization": f"Bearer {self._runtime.token}", "Accept": "application/json"}
-        payload = None
-        if body is not None:
-            payload = json.dumps(body, ensure_ascii=False).encode()
-            headers["Content-Type"] = "application/json"
+        headers = {"Authorization": f"Bearer {self._runtime.token}", "Accept": "application/json", **more}
         connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=self._timeout_s)
         try:
             connection.request(method, path, payload, headers)
             answer = connection.getresponse()
-            status, text = answer.status, answer.read()
+            return answer.status, answer.read()
         except (OSError, http.client.HTTPException) as exc:
             raise DaemonError(
                 f"the daemon at {self._runtime.url} does not answer ({exc or type(exc).__name__})"
             ) from exc
         finally:
             connection.close()
-        return _answer(status, text)
 
 
 def _answer(status: int, text: bytes) -> Any:

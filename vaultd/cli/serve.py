@@ -14,8 +14,16 @@ from vaultd.settings import KEYS, Settings
 @vault_options
 @click.option("--host", metavar="H", help="Address to listen on; default 127.0.0.1.")
 @click.option("--port", type=int, metavar="N", help="Port to listen on; 0 takes a free one; default 8000.")
+@click.option("--any-port", is_flag=True, help="Take a free port where the wanted one is in use.")
 @click.option("--transport", type=click.Choice(KEYS["transport"].choices), help="How to speak MCP.")
-def serve(config: Path | None, vault: Path | None, host: str | None, port: int | None, transport: str | None) -> int:
+def serve(
+    config: Path | None,
+    vault: Path | None,
+    host: str | None,
+    port: int | None,
+    any_port: bool,
+    transport: str | None,
+) -> int:
     """Serve the vault in the foreground until Ctrl-C: MCP, REST API, dashboard.
 
     One daemon serves a vault on a machine; a second one says where the first is.
@@ -27,11 +35,11 @@ def serve(config: Path | None, vault: Path | None, host: str | None, port: int |
     """
     loaded = load_settings(config, vault, {"server.host": host, "server.port": port, "transport": transport})
     vault_of(loaded.settings)
-    return run_daemon(loaded.settings, loaded.path)
+    return run_daemon(loaded.settings, loaded.path, any_port=any_port)
 
 
-def run_daemon(settings: Settings, config: Path | None = None) -> int:
+def run_daemon(settings: Settings, config: Path | None = None, *, any_port: bool = False) -> int:
     """Run the daemon until it is stopped; its exit code."""
     from vaultd.daemon import run  # the heaviest import there is: only this command pays it
 
-    return run(settings, config)
+    return run(settings, config, any_port=any_port)

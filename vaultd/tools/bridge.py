@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vaultd.core.errors import SettingsError
 from vaultd.tools.bridging.courier import LISTEN, Call, Courier
 from vaultd.tools.bridging.daemon_link import DaemonLink
-from vaultd.tools.bridging.launch import START_TIMEOUT_S, DaemonDown, Launcher, serve_command
+from vaultd.tools.bridging.launch import START_TIMEOUT_S, DaemonDown, launcher_of
 from vaultd.tools.bridging.lines import ClientGone, Lines
 from vaultd.tools.bridging.loopback import CutOff, NotDelivered, exchange
 from vaultd.tools.bridging.messages import (
@@ -58,25 +58,12 @@ def run(settings: Settings, *, config: Path | None = None) -> int:
     `config`: the settings file that a daemon started from here must read too. Raises SettingsError where no vault is
     set.
     """
-    from vaultd.config.paths import log_file, state_folder
-    from vaultd.config.runtime import find_daemon
-
     vault = settings.vault.path
     if vault is None:
         raise SettingsError("vault.path: no vault is set; use --vault DIR or VAULTD_VAULT")
-    folder = state_folder(vault, settings.state_dir)
-
-    def find() -> Runtime | None:
-        return find_daemon(vault, settings.state_dir)
-
-    launcher = Launcher(
-        command=serve_command(vault, config=config),
-        find=find,
-        lock_path=folder / "start.lock",
-        log_path=log_file(folder),
-        environ=os.environ,
-    )
-    asyncio.run(serve(find=find, start=launcher.start, token=os.environ.get("VAULTD_TOKEN", "").strip() or None))
+    launcher = launcher_of(vault, settings.state_dir, config=config, environ=os.environ)
+    token = os.environ.get("VAULTD_TOKEN", "").strip() or None
+    asyncio.run(serve(find=launcher.find, start=launcher.start, token=token))
     return 0
 
 

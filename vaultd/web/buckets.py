@@ -43,7 +43,19 @@ _CHANGEABLE: Final = (
     "restore",
     "archived",
 )
-_NEW: Final = ("text", "name", "domain", "tags", "valence", "arousal", "importance", "pinned", "feel", "source_bucket")
+_NEW: Final = (
+    "text",
+    "name",
+    "domain",
+    "tags",
+    "valence",
+    "arousal",
+    "importance",
+    "pinned",
+    "feel",
+    "source_bucket",
+    "source",
+)
 _ID = Parameter("id", "id of the memory", place="path", required=True)
 _WORDS = {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 _UNIT = {"type": "number", "minimum": 0, "maximum": 1}
@@ -113,7 +125,7 @@ class Buckets:
             pinned=bool(flag_field(raw, "pinned")),
             feel=bool(flag_field(raw, "feel")),
             source_bucket=text_field(raw, "source_bucket", "") or "",
-            source="dashboard",
+            source=text_field(raw, "source") or "dashboard",
         )
         kept = await self._services.remember(memory)
         data = {
@@ -352,5 +364,6 @@ _NEW_SCHEMA: Final = {
         "pinned": _FLAG,
         "feel": _FLAG,
         "source_bucket": {"type": "string"},
+        "source": {"type": "string", "default": "dashboard"},
     },
 }

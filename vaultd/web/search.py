@@ -57,7 +57,10 @@ class Search:
         notices = [] if explained.has_meaning else ["no_embeddings"]
         if explained.domain_dropped:
             notices.append("domain_dropped")
-        return answered(request, {"items": items, "searched": explained.searched, "notices": notices})
+        return answered(
+            request,
+            {"items": items, "words": list(explained.words), "searched": explained.searched, "notices": notices},
+        )
 
     def _texts(self, paths: list[NotePath]) -> list[str]:
         return [self._services.matching.body(path) or "" for path in paths]

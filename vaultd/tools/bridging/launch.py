@@ -109,11 +109,27 @@ async def off_loop(work: Callable[[], _T]) -> _T:
 
 def serve_command(vault: Path, *, config: Path | None = None) -> list[str]:
     """The command line that serves this vault in another process."""
-    options = ["--vault", str(vault.absolute())]
+    # nobody looks when this one starts: where the port is taken, another one serves as well
+    options = ["--vault", str(vault.absolute()), "--any-port"]
     if config is not None:
         options += ["--config", str(config.absolute())]
     # -P: a module that happens to lie in the working folder must not take the place of another
     return [sys.executable, "-P", "-m", "vaultd", "serve", *options]
+
+
+def launcher_of(vault: Path, state_dir: Path | None, *, config: Path | None, environ: Mapping[str, str]) -> Launcher:
+    """How to start the daemon of this vault. `config`: the settings file that it must read."""
+    from vaultd.config.paths import log_file, state_folder
+    from vaultd.config.runtime import find_daemon
+
+    folder = state_folder(vault, state_dir)
+    return Launcher(
+        command=serve_command(vault, config=config),
+        find=lambda: find_daemon(vault, state_dir),
+        lock_path=folder / "start.lock",
+        log_path=log_file(folder),
+        environ=environ,
+    )
 
 
 @dataclass(frozen=True, slots=True)
