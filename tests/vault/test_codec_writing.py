@@ -298,7 +298,7 @@ _VALUES = (
     | st.datetimes(timezones=st.just(UTC), min_value=datetime(1970, 1, 1), max_value=datetime(2100, 1, 1))  # noqa: DTZ001 - hypothesis takes naive bounds
 )
 _NOTES = st.randoms(use_true_random=False).map(torture.random_note)
-_relaxed = settings(deadline=None, max_examples=200)
+_relaxed = settings(deadline=None, max_examples=120)
 
 
 def _changed_or_refused(raw: bytes, changes: dict[str, object]) -> bytes | None:

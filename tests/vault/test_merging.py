@@ -282,7 +282,7 @@ _ANY = st.randoms(use_true_random=False).map(lambda rng: torture.random_note(rng
 _relaxed = settings(deadline=None)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(_NOTE, _NOTE, _NOTE)
 def test_both_directions_give_the_same_bytes_or_the_same_clash(base, ours, theirs):
     one, other = merge(base, ours, theirs), merge(base, theirs, ours)
@@ -315,7 +315,7 @@ def test_a_side_that_did_nothing_gives_way(base, ours):
     assert merge_notes(base, ours, ours) == Merged(ours, False)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(_NOTE, _NOTE, _NOTE)
 def test_no_paragraph_that_a_side_wrote_is_lost(base, ours, theirs):
     result = merge(base, ours, theirs).raw.decode()
@@ -325,7 +325,7 @@ def test_no_paragraph_that_a_side_wrote_is_lost(base, ours, theirs):
             assert line in result.split("\n")
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(_NOTE, _NOTE, _NOTE)
 def test_a_clean_merge_says_what_the_changed_side_says(base, ours, theirs):
     result = merge(base, ours, theirs)
