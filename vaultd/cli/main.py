@@ -23,6 +23,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "status": ("vaultd.cli.status:status", "Tell whether a daemon runs, and how its index is."),
     "search": ("vaultd.cli.search:search", "Search memories and notes."),
     "add": ("vaultd.cli.add:add", "Keep a text as a memory."),
+    "import": ("vaultd.cli.imports:import_", "Bring in conversations and notes from elsewhere."),
     "decay": ("vaultd.cli.decay:decay", "Run a forgetting cycle, or see what it would do."),
     "token": ("vaultd.cli.token:token", "Show or renew the token, or print a login link."),
     "config": ("vaultd.cli.config:config", "Show and change settings; set up MCP clients."),
