@@ -39,6 +39,11 @@ from vaultd.llm.remote import RemoteEmbedder
 from vaultd.services import Services
 from vaultd.services.active import ActiveFiles
 from vaultd.services.browsing import Browse
+from vaultd.services.cardcare import CardCare
+from vaultd.services.cardhistory import CardHistory, LastSeen
+from vaultd.services.cardids import CardNumbers
+from vaultd.services.cardrecall import CardRecall
+from vaultd.services.cards import Cards
 from vaultd.services.condensing import Condensing
 from vaultd.services.diary import Diary
 from vaultd.services.explain import Explain
@@ -49,6 +54,7 @@ from vaultd.services.importing.importer import Importer
 from vaultd.services.importing.intomemory import IntoMemory
 from vaultd.services.importing.preflight import Prices
 from vaultd.services.importing.status import ImportStatus
+from vaultd.services.intents import Intents
 from vaultd.services.logtail import LogTail
 from vaultd.services.matching import Matching
 from vaultd.services.meaning import Meaning
@@ -273,6 +279,7 @@ class Core:
         self.journal.flush()
         self.store.close()
         self.services.meaning.close()
+        self.services.card_care.close()
         if self.model.embedder is not None:
             self.model.embedder.close()
 
@@ -409,7 +416,16 @@ def compose(
         prices=lambda: Prices(requests_a_memory=1.0),
         on_progress=tell_import,
     )
+    numbers = CardNumbers(layout, mirror, machine)
+    card_history = CardHistory(writer.history, reader, mirror, LastSeen(state / "cards.sqlite"), live, now)
+    cards = Cards(layout, scribe, mirror, texts, meaning, reinforce, numbers, card_history, live, now)
+    card_care = CardCare(layout, scribe, reader, mirror, cards, numbers, card_history, active, live, now, state)
+    intents = Intents(meaning, model.name, state)
     services = Services(
+        cards=cards,
+        card_care=card_care,
+        card_recall=CardRecall(mirror, meaning, intents, cards, texts, live, now),
+        intents=intents,
         recall=Recall(mirror, matching, meaning, showing, reinforce, live, now, rng),
         surface=Surface(mirror, showing, live, now, rng),
         remember=remember,
@@ -454,5 +470,5 @@ def compose(
         tail=tail,
     )
     holder.append(core)
-    core.listeners += [scribe.heard, housekeeping.heard]
+    core.listeners += [scribe.heard, housekeeping.heard, card_care.heard]
     return core

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from vaultd.core.query import Answer, Mode, Query
 from vaultd.services.active import ActiveFiles
 from vaultd.services.browsing import Browse
+from vaultd.services.cardcare import CardCare
+from vaultd.services.cardrecall import CardRecall
+from vaultd.services.cards import Cards
 from vaultd.services.diary import Diary
 from vaultd.services.explain import Explain
 from vaultd.services.forget import Forget
 from vaultd.services.health import Health
 from vaultd.services.housekeeping import Housekeeping
 from vaultd.services.importing.importer import Importer
+from vaultd.services.intents import Intents
 from vaultd.services.matching import Matching
 from vaultd.services.meaning import Meaning
 from vaultd.services.network import Network
@@ -35,6 +39,10 @@ class Services:
     recall: Recall
     surface: Surface
     remember: Remember
+    cards: Cards
+    card_care: CardCare
+    card_recall: CardRecall
+    intents: Intents
     diary: Diary
     revise: Revise
     reflect: Reflect

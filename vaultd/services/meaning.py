@@ -49,26 +49,31 @@ class Meaning:
 
     async def of(self, text: str) -> Floats | None:
         """The (centred) unit vector of a question; None where it cannot be had, then `problem` says why."""
+        raw = await self.raw_of(text)
+        return None if raw is None else self._centred(raw, text)
+
+    async def raw_of(self, text: str) -> Floats | None:
+        """The vector of a question as the model gives it, whatever the vault holds; None where it cannot be had."""
         if self._embedder is None or not text.strip():
             return None
         known = self._cache.get(text)
         if known is not None:
             self._cache.move_to_end(text)
-            return self._centred(known, text)
+            return known
         raw = await self._patiently(partial(self._embedder.embed_query, text), QUESTION_PATIENCE_S)
         if raw is None:
             return None
         self._cache[text] = raw
         if len(self._cache) > CACHED_QUESTIONS:
             self._cache.popitem(last=False)
-        return self._centred(raw, text)
+        return raw
 
-    async def of_passage(self, text: str) -> Floats | None:
+    async def of_passage(self, text: str, *, patience_s: float = TEXT_PATIENCE_S) -> Floats | None:
         """The (centred) unit vector of a text's first passage, as notes have it; None where it cannot be had."""
         passages = passages_of(text)
         if self._embedder is None or not passages:
             return None
-        raw = await self._patiently(partial(self._embedder.embed_passages, [passages[0].text]), TEXT_PATIENCE_S)
+        raw = await self._patiently(partial(self._embedder.embed_passages, [passages[0].text]), patience_s)
         return None if raw is None else self._centred(raw[0], passages[0].text)
 
     async def _patiently(self, embed: Callable[[], Floats], patience_s: float) -> Floats | None:

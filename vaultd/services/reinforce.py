@@ -42,6 +42,11 @@ class Reinforce:
         self._journal.bump(note_id, amount, when, floor=row.count_floor)
         self._mirror.set_use(note_id, self.use_of(note_id))
 
+    def count(self, note_id: str, amount: float) -> None:
+        """A note was used now; nothing ripples."""
+        with self._mirror.lock:
+            self._bump(note_id, amount, self._clock())
+
     def use_of(self, note_id: str) -> Use:
         """What all machines' journals say of a note."""
         total = self._journal.total(note_id)

@@ -46,6 +46,10 @@ class Scribe:
         if report.contents or report.removed:
             self._links_read_at = None
 
+    async def look(self, *paths: NotePath) -> None:
+        """Have these paths looked at again; returns when the index says what the files say."""
+        await self._pipeline.look(*paths)
+
     async def create(self, path: NotePath, raw: bytes, *, why: str, free_name: bool = True) -> Receipt:
         """A new note; where the name is taken, the next free one."""
         receipt = await asyncio.to_thread(self._writer.create, path, raw, why=why, free_name=free_name)
@@ -53,10 +57,16 @@ class Scribe:
         return receipt
 
     async def change(
-        self, path: NotePath, edit: Callable[[bytes], bytes], *, why: str, versions: int | None = None
+        self,
+        path: NotePath,
+        edit: Callable[[bytes], bytes],
+        *,
+        why: str,
+        keep: bool | None = None,
+        versions: int | None = None,
     ) -> Receipt:
-        """Read, edit, compare and swap."""
-        receipt = await asyncio.to_thread(self._writer.change, path, edit, why=why, versions=versions)
+        """Read, edit, compare and swap. `keep` and `versions` say what the history keeps, as the writer has it."""
+        receipt = await asyncio.to_thread(self._writer.change, path, edit, why=why, keep=keep, versions=versions)
         await self._pipeline.settled(receipt)
         return receipt
 

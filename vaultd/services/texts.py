@@ -15,6 +15,9 @@ class NoteReader(Protocol):
     def read(self, path: NotePath) -> Note | None:
         """The note at a path, None where there is none."""
 
+    def read_bytes(self, path: NotePath) -> bytes | None:
+        """The bytes of a note, None where there is none."""
+
 
 class Texts:
     """Reads bodies, several at a time, off the loop."""
@@ -26,6 +29,10 @@ class Texts:
         """A note's body without surrounding blank lines; None where it is gone. Blocks."""
         note = self._reader.read(path)
         return None if note is None else note.body.strip()
+
+    def raw(self, path: NotePath) -> bytes | None:
+        """A note's bytes; None where it is gone. Blocks."""
+        return self._reader.read_bytes(path)
 
     async def bodies(self, paths: Sequence[NotePath]) -> list[str | None]:
         """The bodies of several notes."""

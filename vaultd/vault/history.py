@@ -113,6 +113,12 @@ class History:
         lines = difflib.unified_diff(old, new, version.at.isoformat(timespec="seconds"), "now")
         return "".join(line if line.endswith("\n") else line + "\n" for line in lines)
 
+    def prune(self, key: str, limit: int) -> None:
+        """Keep the newest `limit` versions of a note and no more."""
+        with disk_errors(f"history of {key}"):
+            for old in self.versions(key)[limit:]:
+                self._place(old).unlink(missing_ok=True)
+
     def forget(self, key: str) -> int:
         """Remove all versions of a note; how many there were."""
         known = self.versions(key)
