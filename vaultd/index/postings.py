@@ -16,13 +16,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 K1 = 1.2  # term frequency saturation; the usual value
-B = 0.75  # length normalisation; the usual value
+B = 0.6  # length normalisation; below the usual 0.75, since memories are short and a long one holds more; measured
+IDEAL_WORDS = 6  # the words of a question that a note can be expected to hold: long questions ramble
+NEGLIGIBLE = 0.02  # of the weightiest word's worth: words below it are passed over, for they cost most and say least
+TYPO_LETTERS = 5  # shortest word that may be a misspelling
 FOLD_AT_LEAST = 2_000  # documents put since the last fold
 FOLD_SHARE = 0.2  # of those before
 SEGMENT_FROM = 64  # fresh documents that are worth a segment of their own; fewer go into the hot lists
@@ -35,7 +39,10 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class WordScores:
-    """BM25 of each slot for one question, and `ideal`: what a text of average length scores that has each word once."""
+    """BM25 of each slot for one question, and `ideal`: what its weightiest words are worth, at most IDEAL_WORDS of them.
+
+    A text of average length that has each of these words once scores `ideal`.
+    """
 
     scores: Floats
     ideal: float
@@ -221,6 +228,8 @@ class Postings:
             found.append((np.array(hot[0], np.int32), np.array(hot[1], np.uint16)))
         documents = np.concatenate([one for one, _ in found]) if found else np.zeros(0, np.int32)
         counts = np.concatenate([one for _, one in found]).astype(np.float32) if found else np.zeros(0, np.float32)
+        if self._next == len(self._document_of):
+            return documents, counts
         alive = self._alive[documents]
         return (documents, counts) if alive.all() else (documents[alive], counts[alive])
 
@@ -229,25 +238,46 @@ class Postings:
         self._index_fresh()
         return len(self._entries(word)[0])
 
+    def misspelt(self, word: str) -> tuple[str, ...]:
+        """Words of the index that are one letter away from a plain word and begin alike; none for short words.
+
+        One letter is left out, put in or changed, or two neighbours are swapped. The index is asked for every word that
+        can come of it (some hundreds), which costs the same however many words it has.
+        """
+        if len(word) < TYPO_LETTERS or not (word.isascii() and word.isalpha()):
+            return ()
+        return tuple(near for near in sorted(_one_letter_away(word)) if near in self._words and self.frequency(near))
+
     def score(self, words: Mapping[str, float], slots: int, frequencies: Mapping[str, int] | None = None) -> WordScores:
-        """BM25 of all `slots` for weighted words; `ideal` is the sum of weight · idf.
+        """BM25 of all `slots` for weighted words.
 
         `frequencies` are the document frequencies to reckon with, where a note is more than these postings know.
         """
         self._index_fresh()
         scores = np.zeros(slots, np.float32)
-        ideal = 0.0
-        n, average = len(self._document_of), self.average_length
-        for word, weight in words.items():
-            documents, counts = self._entries(word)
-            df = len(documents) if frequencies is None else frequencies[word]
-            idf = float(np.log1p((max(n, df) - df + 0.5) / (df + 0.5)))
-            ideal += weight * idf
-            if not len(documents):
+        average = self.average_length
+        found = [self._entries(word) for word in words]
+        known = [len(documents) for documents, _ in found] if frequencies is None else [frequencies[w] for w in words]
+        worth = [weight * self._idf(df) for weight, df in zip(words.values(), known, strict=True)]
+        least = NEGLIGIBLE * max(worth, default=0.0)
+        for value, (documents, counts) in zip(worth, found, strict=True):
+            if value < least or not len(documents):
                 continue
-            norm = K1 * (1 - B + B * self._length_of[documents] / average)
-            scores[self._slot_of[documents]] += np.float32(weight * idf * (K1 + 1)) * counts / (counts + norm)
-        return WordScores(scores, ideal)
+            norm = K1 * (1 - B) + K1 * B / average * self._length_of[documents]
+            scores[self._slot_of[documents]] += np.float32(value * (K1 + 1)) * counts / (counts + norm)
+        return WordScores(scores, sum(sorted(worth, reverse=True)[:IDEAL_WORDS]))
+
+    def _idf(self, frequency: int) -> float:
+        rest = max(len(self._document_of), frequency) - frequency
+        return float(np.log1p((rest + 0.5) / (frequency + 0.5)))
+
+
+def _one_letter_away(word: str) -> set[str]:
+    cuts = [(word[:at], word[at:]) for at in range(1, len(word) + 1)]
+    swaps = {a + b[1] + b[0] + b[2:] for a, b in cuts if len(b) > 1}
+    gaps = {a + b[1:] for a, b in cuts if b}
+    changes = {a + letter + b[1:] for a, b in cuts if b for letter in ascii_lowercase}
+    return swaps | gaps | changes | {a + letter + b for a, b in cuts for letter in ascii_lowercase}
 
 
 def _columns(documents: Sequence[tuple[int, list[int], list[int]]]) -> tuple[Ints, Ints, npt.NDArray[np.uint16]]:

@@ -1,6 +1,6 @@
 """Text → words for the word index: NFKC, case folding, English stems, bigrams for scripts without blanks.
 
-No dictionary and no stop words: 实习 and 很累 are found as they stand, and so are Japanese, Korean and Thai words.
+No dictionary and no stop list: 实习 and 很累 are found as they stand, and so are Japanese, Korean and Thai words.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from operator import add
 
 import Stemmer
 
+from vaultd.index.function_words import CONTENT, weight_of
+
 # Han, kana, Hangul, and the scripts of South-East Asia that are written without blanks.
 _RUN = r"\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u1100-\u11ff\U00020000-\U0003ffff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 _PIECE = re.compile(rf"([{_RUN}々〆ー]+)|((?:(?![{_RUN}々〆ー_])[\w\u0300-\u036f])+)")
 _MARKS = re.compile(r"[\u0300-\u036f]+")
 MAX_WORD_CHARACTERS = 64
+SINGLE_CHARACTER = 0.2  # what a character of a run counts beside its bigrams: 旅 of 旅游 finds 旅行; measured
 
 _local = threading.local()
 
@@ -83,3 +86,22 @@ def query_words(text: str) -> list[str]:
     runs, plain = _split(text)
     words = [word for run in runs for word in (_bigrams(run) if len(run) > 1 else [f".{run}"])]
     return list(dict.fromkeys([*words, *plain]))
+
+
+def weighted_words(text: str) -> dict[str, float]:
+    """The words of a question with what each counts, 0.1…1 (`weight_of`), and the single characters of its runs.
+
+    A character counts little, and not at all where it only holds a sentence together, since its bigrams do not.
+    """
+    runs, plain = _split(text)
+    words: dict[str, float] = {}
+    for run in runs:
+        if len(run) == 1:
+            words[f".{run}"] = CONTENT
+            continue
+        words.update((bigram, weight_of(bigram)) for bigram in _bigrams(run))
+        words.update(
+            (f".{one}", SINGLE_CHARACTER) for one in run if weight_of(one + one) == CONTENT and f".{one}" not in words
+        )
+    words.update((word, weight_of(word)) for word in plain)
+    return words

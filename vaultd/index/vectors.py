@@ -88,7 +88,10 @@ class Vectors:
             rows, owners = rows[there], owners[there]
         if len(rows) and len(query) == self.dimension:
             cosines = self._matrix[: len(self._row_of)] @ query
-            np.maximum.at(best, owners, cosines[rows])
+            if self._used - self._dead == len(self._numbers):  # one passage a note
+                best[owners] = cosines[rows]
+            else:
+                np.maximum.at(best, owners, cosines[rows])
         return best
 
     def waiting_slots(self) -> set[int]:

@@ -1,4 +1,13 @@
-"""Fit of a bucket to a query, 0…100: topic, emotion, time, importance."""
+"""Fit of a bucket to a query, 0…100: topic, emotion, time, importance.
+
+The topic is the best of three kinds of evidence, each scaled to 0…1:
+
+    fuzzy     the letters of name, domain, tags: from FUZZY_CUTOFF at 0 to 1 at 1, for below it short names match by chance
+    words,    the relevance of `scoring.relevance`, in which both and dates and neighbours are joined, as a share of the
+    meaning   best note's, times the trust in the question; it counts as the evidence of the one that says more
+
+The score decides what is found (threshold); the order is by topic, and the other parts only order what fits equally.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +19,11 @@ import numpy as np
 from vaultd.core.emotion import Emotion
 from vaultd.core.query import Evidence, Mood
 from vaultd.scoring.constants import (
+    FUZZY_CUTOFF,
     MATCH_RATE_PER_DAY,
     MATCH_SCALE,
     NEUTRAL_EMOTION,
+    OTHERS_IN_RANK,
     RESOLVED_RANK_FACTOR,
     SCORE_GRAIN,
     TINT_FACTOR,
@@ -39,10 +50,12 @@ def topic_of(
 ) -> Topic:
     """The best of three kinds of evidence, each 0…1; NaN or a missing column is none, and never counts against a row.
 
-    Of equal ones the first of fuzzy, words, meaning wins. In mode `fuzzy` the other two are not looked at.
+    Of equal ones the first of fuzzy, words, meaning wins. In mode `fuzzy` the other two are not looked at, and `fuzzy`
+    is taken as it is.
     """
     columns = [np.zeros_like(fuzzy), fuzzy]
     if mode == "best":
+        columns = [np.zeros_like(fuzzy), (fuzzy - FUZZY_CUTOFF) / (1 - FUZZY_CUTOFF)]
         columns += [_nothing(fuzzy) if column is None else column for column in (words, meaning)]
     stacked = np.clip(np.nan_to_num(np.vstack(columns), nan=0.0), 0.0, 1.0)
     winner = np.argmax(stacked, axis=0)
@@ -109,9 +122,16 @@ def kept(total: Floats, weights: MatchWeights) -> Flags:
     return reached
 
 
-def rank_scores(total: Floats, resolved: Flags) -> Floats:
-    """What hits are ordered by: a resolved bucket sinks to 0.3 of its score, after the threshold let it in."""
-    return np.where(resolved, total * RESOLVED_RANK_FACTOR, total)
+def rank_scores(scored: MatchColumns, topic: Floats, resolved: Flags, *, mode: TopicMode = "best") -> Floats:
+    """What hits are ordered by, 0…100 and a little: the topic, and OTHERS_IN_RANK of the points of the other parts.
+
+    So relevance leads, and mood, time and importance order what is about equally relevant. In mode `fuzzy` it is the
+    match score itself. A resolved bucket sinks to 0.3 of it, after the threshold let it in.
+    """
+    ranks = scored.total
+    if mode == "best":
+        ranks = MATCH_SCALE * topic + OTHERS_IN_RANK * (scored.emotion + scored.time + scored.importance)
+    return np.where(resolved, ranks * RESOLVED_RANK_FACTOR, ranks)
 
 
 def tint(valence: float, mood: Mood | Emotion | None) -> float:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 
 from vaultd.core.query import Query
 from vaultd.index.mirror import Mirror
-from vaultd.index.rows import Row
 
 Flags = npt.NDArray[np.bool_]
-WordsOf = Callable[[Row], tuple[str, ...]]
 
 
 def by_dates(mirror: Mirror, query: Query) -> Flags:
@@ -27,20 +23,10 @@ def by_dates(mirror: Mirror, query: Query) -> Flags:
 
 
 def by_tags(mirror: Mirror, query: Query, among: Flags) -> Flags:
-    """Those of `among` that carry one of the query's tags; all of them where it names none."""
-    return _having(mirror, among, query.tags, lambda row: row.tags)
+    """Those of `among` that carry one of the query's tags; all of them where it names none. Hold the mirror's lock."""
+    return among & mirror.tags.having(query.tags, len(among)) if query.tags else among
 
 
 def by_domains(mirror: Mirror, query: Query, among: Flags) -> Flags:
-    """Those of `among` in one of the query's domains; all of them where it names none."""
-    return _having(mirror, among, query.domains, lambda row: row.domain)
-
-
-def _having(mirror: Mirror, among: Flags, wanted: tuple[str, ...], words_of: WordsOf) -> Flags:
-    if not wanted:
-        return among
-    folded = {word.casefold() for word in wanted}
-    out: Flags = np.zeros_like(among)
-    for slot in np.flatnonzero(among):
-        out[slot] = any(word.casefold() in folded for word in words_of(mirror.at(int(slot))))
-    return out
+    """Those of `among` in one of the query's domains; all of them where it names none. Hold the mirror's lock."""
+    return among & mirror.domains.having(query.domains, len(among)) if query.domains else among

@@ -12,13 +12,15 @@ import numpy.typing as npt
 
 from vaultd.core.bucket import Kind, Role
 from vaultd.core.note import NotePath
-from vaultd.core.query import Evidence, Query, ScoreParts
+from vaultd.core.query import Evidence as Spoke
+from vaultd.core.query import Query, ScoreParts
 from vaultd.index.mirror import ROLE_CODES, Columns, Mirror
-from vaultd.index.tokens import query_words
-from vaultd.scoring.constants import MatchWeights
+from vaultd.index.rows import Row
+from vaultd.scoring.constants import MATCH_SCALE, SEMANTIC_SIMILARITY, MatchWeights
 from vaultd.scoring.decay import KIND_CODES
 from vaultd.scoring.fuzzy import FuzzyColumns, fuzzy_topics
 from vaultd.scoring.match import EVIDENCE_CODES, kept, match_scores, rank_scores, topic_of
+from vaultd.services.evidence import Evidence, Witness
 from vaultd.services.filters import by_dates, by_domains, by_tags
 from vaultd.services.meaning import Meaning
 from vaultd.services.texts import Texts
@@ -26,9 +28,9 @@ from vaultd.settings import Settings
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.intp]
 
-CANDIDATES = 60  # from each kind of evidence
-SEMANTIC_ABOVE = 0.5  # similarity; INTERNALS §3.3
+CANDIDATES = 60  # notes scored beyond those that can be shown
 OWN_TOPIC_FROM = 0.5  # of a person's own note: it has no importance, mood or use to lift it
 OWN_LIMIT = 5
 
@@ -73,7 +75,7 @@ class Matching:
 
     def __init__(self, mirror: Mirror, meaning: Meaning, texts: Texts, settings: Callable[[], Settings]) -> None:
         self._mirror = mirror
-        self._meaning = meaning
+        self._witness = Witness(mirror, meaning)
         self._texts = texts
         self._settings = settings
 
@@ -83,12 +85,13 @@ class Matching:
         with self._mirror.lock:
             columns = self._mirror.columns
             memory, own, dropped = self._eligible(columns, query)
-            coverage, similarity = self._evidence(query, vector)
-            slots = self._pool(memory | own, coverage, similarity, weights)
-            fuzzy = self._fuzzy(query, slots, weights)
-            candidates = self._score(slots, columns, fuzzy, coverage, similarity, query, now, weights)
+            among = memory | own
+            searched = int(np.count_nonzero(among))
+            wide = searched if weights.topic_mode == "fuzzy" else query.limit + CANDIDATES
+            evidence = self._witness.of(query.text, vector, now, among, wide)
+            candidates = self._score(evidence, columns, query, now, weights)
         ordered = sorted(candidates, key=lambda c: -c.parts.rank)
-        return Matches(tuple(self._limited(ordered, query.limit)), dropped, int(memory.sum() + own.sum()))
+        return Matches(tuple(self._limited(ordered, query.limit)), dropped, searched)
 
     def body(self, path: NotePath) -> str | None:
         """The body of a note as it lies on disk."""
@@ -112,28 +115,7 @@ class Matching:
 
     # -- evidence -------------------------------------------------------------------------------------------------
 
-    def _evidence(self, query: Query, vector: npt.NDArray[np.float32] | None) -> tuple[Floats, Floats]:
-        found = self._mirror.word_scores(dict.fromkeys(query_words(query.text), 1.0))
-        coverage: Floats = np.clip(found.scores.astype(np.float64) / (found.ideal or 1.0), 0, 1)
-        if vector is None:
-            return coverage, np.full(len(coverage), np.nan, np.float64)
-        cosines = self._mirror.meaning(vector)
-        return coverage, self._meaning.similarities(cosines)
-
-    @staticmethod
-    def _pool(eligible: Flags, coverage: Floats, similarity: Floats, weights: MatchWeights) -> npt.NDArray[np.intp]:
-        """Slots worth scoring: the best by words, by meaning; all of them for the seeds' pure formula."""
-        slots = np.flatnonzero(eligible)
-        if weights.topic_mode == "fuzzy" or len(slots) <= 2 * CANDIDATES:
-            return slots
-        chosen: set[int] = set()
-        for evidence in (coverage, np.nan_to_num(similarity, nan=-1.0)):
-            values = evidence[slots]
-            best = np.argpartition(-values, CANDIDATES)[:CANDIDATES]
-            chosen.update(slots[best[values[best] > 0]].tolist())
-        return np.array(sorted(chosen), np.intp)
-
-    def _fuzzy(self, query: Query, slots: npt.NDArray[np.intp], weights: MatchWeights) -> Floats:
+    def _fuzzy(self, query: Query, slots: Indices, weights: MatchWeights) -> Floats:
         rows = [self._mirror.at(int(slot)) for slot in slots]
         bodies = None
         if weights.topic_mode == "fuzzy":
@@ -144,17 +126,12 @@ class Matching:
     # -- scores ---------------------------------------------------------------------------------------------------
 
     def _score(
-        self,
-        slots: npt.NDArray[np.intp],
-        columns: Columns,
-        fuzzy: Floats,
-        coverage: Floats,
-        similarity: Floats,
-        query: Query,
-        now: datetime,
-        weights: MatchWeights,
+        self, evidence: Evidence, columns: Columns, query: Query, now: datetime, weights: MatchWeights
     ) -> list[Candidate]:
-        topic = topic_of(fuzzy, coverage[slots], similarity[slots], mode=weights.topic_mode)
+        slots = evidence.slots
+        fuzzy = self._fuzzy(query, slots, weights)
+        by_words = np.where(evidence.by_words, evidence.topic, 0.0)
+        topic = topic_of(fuzzy, by_words, evidence.topic - by_words, mode=weights.topic_mode)
         scored = match_scores(
             topic.value,
             columns.valence[slots],
@@ -166,32 +143,25 @@ class Matching:
             weights=weights,
         )
         passed = kept(scored.total, weights)
-        ranks = rank_scores(scored.total, columns.resolved[slots])
+        ranks = rank_scores(scored, topic.value, columns.resolved[slots], mode=weights.topic_mode)
         out: list[Candidate] = []
         for i, slot in enumerate(slots.tolist()):
             row = self._mirror.at(slot)
-            alike = None if np.isnan(similarity[slot]) else float(similarity[slot])
+            alike = None if np.isnan(evidence.similarity[i]) else float(evidence.similarity[i])
             own = row.role is Role.OWN
-            if own:
-                fate = Fate.OWN if topic.value[i] >= OWN_TOPIC_FROM else Fate.BELOW_THRESHOLD
-            elif row.is_core:
-                fate = Fate.CORE
-            elif passed[i]:
-                fate = Fate.KEPT
-            else:
-                fate = Fate.SEMANTIC if alike is not None and alike > SEMANTIC_ABOVE else Fate.BELOW_THRESHOLD
             parts = ScoreParts(
                 total=float(scored.total[i]),
                 topic=float(scored.topic[i]),
                 emotion=float(scored.emotion[i]),
                 time=float(scored.time[i]),
                 importance=float(scored.importance[i]),
-                rank=float(topic.value[i]) * 100 if own else float(ranks[i]),
-                evidence=EVIDENCE_CODES[topic.evidence[i]] if topic.value[i] > 0 else Evidence.NONE,
+                rank=float(topic.value[i]) * MATCH_SCALE if own else float(ranks[i]),
+                evidence=EVIDENCE_CODES[topic.evidence[i]] if topic.value[i] > 0 else Spoke.NONE,
                 fuzzy=float(fuzzy[i]),
-                words=float(coverage[slot]),
+                words=float(evidence.coverage[i]),
                 meaning=alike,
             )
+            fate = _fate(row, passed=bool(passed[i]), alike=alike, topic=float(topic.value[i]))
             out.append(Candidate(slot, row.id, parts, alike, fate))
         return out
 
@@ -209,3 +179,13 @@ class Matching:
                 room[c.fate] = left - 1
             out.append(c)
         return out
+
+
+def _fate(row: Row, *, passed: bool, alike: float | None, topic: float) -> Fate:
+    if row.role is Role.OWN:
+        return Fate.OWN if topic >= OWN_TOPIC_FROM else Fate.BELOW_THRESHOLD
+    if row.is_core:
+        return Fate.CORE
+    if passed:
+        return Fate.KEPT
+    return Fate.SEMANTIC if alike is not None and alike > SEMANTIC_SIMILARITY else Fate.BELOW_THRESHOLD

@@ -1,0 +1,121 @@
+"""How well notes fit a question, from words, meaning, dates and their neighbours in time, over columns.
+
+    words      BM25, as a share of the best note's            ┐
+    meaning    cosine, from the farthest note to the nearest  ├─► sum ─► + neighbours ─► relevance ─► share of the best
+    dates      `scoring.datefit`                              ┘                                            │
+    trust      does anything here speak to the question at all? 0…1 ──────────────────────────────────────►topic
+
+The sum is of scores scaled for each question, not of ranks: ranks make much of small differences, and joining by rank
+loses to BM25 alone where the model is weak. Relevance orders notes within one question; trust, which is absolute, keeps
+a question about something else from being answered with whatever lies nearest.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vaultd.scoring.decay import Flags, Floats, Indices, Reals
+
+Curve: TypeAlias = tuple[tuple[float, float], ...]
+"""Straight between its points (from, to)."""
+
+WORDS_SHARE: Final = 0.45  # of words beside meaning; flat from 0.4 to 0.5
+MEANING_SHARE: Final = 0.55
+DATES_SHARE: Final = 0.3  # added where the question names a date; flat from 0.3 to 0.5
+WORDS_WORTH: Final = 0.35  # share of the question's ideal that is scaled to 1 where the best note has less: weak words
+# must not count as strong ones only because nothing else was found, as across two languages
+FAR_COSINE: Final = -0.2  # scaled to 0 where no note is farther; a small vault has no far notes
+NEIGHBOUR_SHARE: Final = 0.2  # of what the note before or after has above the mean
+DAY_SHARE: Final = 0.2  # of what the others of the same day have above the mean
+MOST_A_DAY: Final = 100  # a day with more memories is an import, not a day
+SURE_FROM: Final = 0.35  # evidence of the best note, exclusive, below which a question is not trusted at all
+SURE_AT: Final = 0.75  # evidence of the best note from which it is trusted in full
+_TOPIC_CURVE: Final = ((0.0, 0.0), (0.3, 0.05), (0.45, 0.25), (0.6, 0.75), (1.0, 1.0))  # share of the best ─► topic:
+# nine of ten answers among the first ten have 0.67 of the best or more, and half of the tenth places 0.6 or less
+_COVERAGE_CURVE: Final = ((0.0, 0.0), (0.15, 0.2), (0.3, 0.5), (0.5, 0.8), (1.0, 0.95))  # coverage ─► evidence
+_ALONE_CURVE: Final = ((0.0, 0.0), (0.05, 0.4), (0.15, 0.6), (0.3, 0.8), (0.5, 1.0))  # the same without a model
+DATES_EVIDENCE: Final = 0.5  # of a note that fits all dates of a question
+
+
+def scaled_words(scores: Reals, ideal: float, among: Flags) -> Floats:
+    """BM25 as a share of the best row's among those eligible, or of WORDS_WORTH of the ideal where that is more; 0…1."""
+    kept = np.where(among, scores, 0.0)
+    best = max(float(kept.max(initial=0.0)), WORDS_WORTH * ideal)
+    return kept / best if best > 0 else kept
+
+
+def scaled_meaning(cosines: Reals, known: Flags) -> Floats:
+    """Cosines from the farthest row (or FAR_COSINE) at 0 to the nearest at 1; 0 for rows that are not `known`."""
+    if not known.any():
+        return np.zeros(len(cosines))
+    some = cosines[known]
+    low, high = min(float(some.min()), FAR_COSINE), float(some.max())
+    scaled: Floats = np.where(known, (cosines - low) / max(high - low, 1e-9), 0.0)
+    return scaled
+
+
+def joined(words: Floats, meaning: Floats, known: Flags, dates: Floats | None) -> Floats:
+    """Words, meaning and dates as one number, 0…1.3. Where a row has no embedding, words stand for its meaning."""
+    both = WORDS_SHARE * words + MEANING_SHARE * np.where(known, meaning, words)
+    return both if dates is None else both + DATES_SHARE * dates
+
+
+def with_neighbours(relevance: Floats, order: Indices, days: NDArray[np.int64]) -> Floats:
+    """Relevance with a share of what the memories before and after, and the others of the day, have above the mean.
+
+    `order`: rows as they were made; `days`: the day of each of these. A turn of a talk is often understood, and found,
+    by the turns around it. Rows outside `order` stay as they are.
+    """
+    if len(order) < 2:
+        return relevance
+    own = relevance[order]
+    above = np.maximum(own - own.mean(), 0.0)
+    together = days[1:] == days[:-1]
+    group = np.concatenate([[0], np.cumsum(~together)])
+    sizes = np.bincount(group)
+    fit = sizes <= MOST_A_DAY
+    others = np.bincount(group, above) / np.maximum(sizes - 1, 1)
+    gained = DAY_SHARE * (others[group] - above / np.maximum(sizes - 1, 1)[group])
+    near = NEIGHBOUR_SHARE * together
+    gained[:-1] += near * above[1:]
+    gained[1:] += near * above[:-1]
+    out = relevance.copy()
+    out[order] = own + gained * fit[group]
+    return out
+
+
+def _on(curve: Curve, values: Floats) -> Floats:
+    at, to = zip(*curve, strict=True)
+    out: Floats = np.interp(values, np.array(at), np.array(to))
+    return out
+
+
+def evidence(coverage: Floats, similarity: Floats | None, dates: Floats | None) -> Floats:
+    """How surely each row speaks to the question, 0…1: of words, meaning and dates, one is enough.
+
+    `coverage`: BM25 as a share of the question's ideal; `similarity`: calibrated, NaN where it is not known.
+    """
+    if similarity is None:
+        doubt = 1 - _on(_ALONE_CURVE, coverage)
+    else:
+        doubt = (1 - _on(_COVERAGE_CURVE, coverage)) * (1 - np.nan_to_num(similarity, nan=0.0))
+    if dates is not None:
+        doubt *= 1 - DATES_EVIDENCE * dates
+    surely: Floats = 1 - doubt
+    return surely
+
+
+def trust(surely: Floats) -> float:
+    """Whether the vault has anything to say to a question, 0…1: its best evidence from SURE_FROM to SURE_AT."""
+    best = float(surely.max(initial=0.0))
+    return min(max((best - SURE_FROM) / (SURE_AT - SURE_FROM), 0.0), 1.0)
+
+
+def topics(relevance: Floats, best: float, trusted: float) -> Floats:
+    """Topic part of rows, 0…1: their share of the best relevance on the curve, times the trust in the question."""
+    shares = relevance / best if best > 0 else np.zeros_like(relevance)
+    curved: Floats = trusted * _on(_TOPIC_CURVE, shares)
+    return curved
