@@ -21,6 +21,7 @@ from vaultd.web.endpoints import (
     Parameter,
     answered,
     flag_field,
+    flag_parameter,
     json_body,
     known_fields,
     number_field,
@@ -74,8 +75,14 @@ class Buckets:
         """A page of the list, with the counts for the filters on the first one."""
         listing = parse_listing(request.query_params)
         page: Page = await asyncio.to_thread(self._services.browse.page, listing)
+        items = [shapes.memory(item) for item in page.items]
+        if flag_parameter(request, "snippet"):
+            bodies = await asyncio.to_thread(self._bodies, page)
+            words = tuple(listing.text.split())
+            for item, body in zip(items, bodies, strict=True):
+                item["snippet"] = shapes.snippet(body, words)
         data: dict[str, Any] = {
-            "items": [shapes.memory(item) for item in page.items],
+            "items": items,
             "total": page.total,
             "cursor": page.cursor,
         }
@@ -88,6 +95,9 @@ class Buckets:
                 "tags": [{"name": name, "count": count} for name, count in facets.tags],
             }
         return answered(request, data)
+
+    def _bodies(self, page: Page) -> list[str]:
+        return [self._services.matching.body(item.row.path) or "" for item in page.items]
 
     async def get(self, request: Request) -> Response:
         """One memory in full."""
@@ -327,6 +337,7 @@ _LISTING: Final = (
     Parameter("tag", "a tag"),
     Parameter("state", "a state", {"type": "string", "enum": list(State)}),
     Parameter("sort", f"one of {', '.join(Sort)}; a minus in front turns the order around"),
+    Parameter("snippet", "with the beginning of each text", {"type": "boolean"}),
     Parameter("cursor", "from the page before"),
     Parameter("limit", "memories a page", {"type": "integer", "minimum": 1, "maximum": 500, "default": 50}),
 )
