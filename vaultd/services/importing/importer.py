@@ -13,7 +13,7 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Final
 
-from vaultd.core.errors import BadInput
+from vaultd.core.errors import BadInput, VaultError
 from vaultd.llm.analyst import Analyst
 from vaultd.services.importing.hands import Hands, KeptAs
 from vaultd.services.importing.jobs import (
@@ -40,6 +40,7 @@ from vaultd.services.importing.runner import Runner
 from vaultd.services.importing.spool import NOTES_FILE, TALKS_FILE, TURNS_FILE
 from vaultd.services.importing.status import ImportStatus, ended_job, status_of
 from vaultd.services.importing.turns import Findings, Format
+from vaultd.vault.atomic import disk_errors
 
 log = logging.getLogger(__name__)
 
@@ -143,6 +144,10 @@ class Importer:
 
     def _plan(self, job: Job, options: ImportOptions) -> Preflight:
         folder = self._store.folder(job.id)
+        with disk_errors(str(folder)):
+            return self._planned(job, folder, options)
+
+    def _planned(self, job: Job, folder: Path, options: ImportOptions) -> Preflight:
         reading = folder / READING_FILE
         if reading.exists():
             raw = json.loads(reading.read_text("utf-8"))
@@ -267,7 +272,10 @@ class Importer:
         if ended.state in (JobState.DONE, JobState.INCOMPLETE):
             ended = replace(ended, finished=self._clock())
         if ended.state is JobState.DONE:
-            await asyncio.to_thread(self._store_results, job.id)
+            try:
+                await asyncio.to_thread(self._store_results, job.id)
+            except VaultError as exc:  # everything is kept; the disk has no room for the list of it
+                ended = replace(ended, state=JobState.PAUSED, reason=str(exc), finished=None)
         await asyncio.to_thread(self._store.save, ended)
         if ended.state is JobState.DONE:
             await asyncio.to_thread(self._forget, job.id)

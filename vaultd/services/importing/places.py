@@ -103,6 +103,11 @@ class Places(Sequence[Place]):
         return None if math.isnan(seconds) else datetime.fromtimestamp(seconds, _zone(self._minutes[at]))
 
     @property
+    def bytes(self) -> int:
+        """How long the turns' texts are together."""
+        return sum(self._lengths)
+
+    @property
     def speaks(self) -> list[int]:
         """1 where somebody speaks, 0 where nobody does."""
         return [int(role != _NOBODY) for role in self._roles]

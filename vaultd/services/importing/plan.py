@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -30,6 +30,7 @@ from vaultd.services.importing.turns import FORMAT_NAMES, Conversation, Format, 
 CHUNKS_FILE: Final = "chunks.jsonl"
 ANSWER_TOKENS: Final = 400  # of a split: some four memories, by numbers of sentences
 MEMORIES_A_REQUEST: Final = 4
+_HELD_BYTES: Final = 4 << 20  # of a conversation whose chunks are held until they are counted
 _NO_DAY: Final = datetime(1970, 1, 1, tzinfo=UTC)  # a whole note says itself when it was made
 NUMBERING: Final = 1.15  # what numbers before sentences add to a text
 
@@ -73,14 +74,11 @@ def write_plan(folder: Path, format_: Format, options: ImportOptions, *, ledger:
     with fresh.open("w", encoding="utf-8") as out, (folder / TURNS_FILE).open("rb") as turns:
         for talk in talks_in(folder):
             wanted = range(len(talk.threads) if options.branches is Branches.ALL else 1)
-            records = [
-                record
-                for branch in wanted
-                for record in _thread(talk, branch, turns, format_, options, ledger, plan, fallback)
-            ]
-            plan.conversations += bool(records)
-            for record in records:
-                _write(out, record, plan)
+            before = plan.chunks
+            for branch in wanted:
+                for record in _thread(talk, branch, turns, format_, options, ledger, plan, fallback):
+                    _write(out, record, plan)
+            plan.conversations += plan.chunks > before
         for note in notes_in(folder):
             plan.notes += 1
             _write(out, _note_record(note, format_), plan)
@@ -116,20 +114,25 @@ def _thread(
     ledger: Ledger,
     plan: Plan,
     fallback: datetime,
-) -> list[dict[str, Any]]:
+) -> Iterator[dict[str, Any]]:
     places = talk.threads[branch]
     known = 0 if options.again else ledger.turns_known(format_, talk, places)
     plan.known_turns += known
     if known == len(places):
         plan.known_conversations += branch == 0
-        return []
+        return
     conversation = conversation_of(talk, branch, turns, format_, skip_turns=known)
     plan.turns += len(conversation.turns)
-    records = [_chunk_record(conversation, chunk, options.mode, fallback) for chunk in _cut(conversation, options.mode)]
-    for record in records:
-        record["parts"] = len(records)
-        record["ledger"] = entry_of(format_, talk, places)
-    return records
+    found: Iterable[chunks.Chunk] = _cut(conversation, options.mode)
+    if places.bytes <= _HELD_BYTES:
+        found = tuple(found)
+        parts = len(found)
+    else:  # cut twice rather than held
+        parts = sum(1 for _ in found)
+        found = _cut(conversation, options.mode)
+    entry = entry_of(format_, talk, places)
+    for chunk in found:
+        yield {**_chunk_record(conversation, chunk, options.mode, fallback), "parts": parts, "ledger": entry}
 
 
 def _cut(conversation: Conversation, mode: Mode) -> Iterator[chunks.Chunk]:
@@ -145,12 +148,10 @@ def _chunk_record(conversation: Conversation, chunk: chunks.Chunk, mode: Mode, f
         "source": source_of(conversation.format, title, conversation.id, conversation.branch),
         "title": title,
         "part": chunk.part,
-        "parts": 0,
         "when": when.isoformat(),
         "tokens": chunk.tokens,
         "requests": max(math.ceil(len(chunk.text) / SPLIT_LIMIT), 1) if mode is Mode.MEMORIES else 0,
         "text": chunk.text,
-        "ledger": None,
     }
 
 
