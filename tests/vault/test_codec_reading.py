@@ -5,7 +5,7 @@ from pathlib import Path
 
 import frontmatter as python_frontmatter
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import torture
@@ -190,7 +190,6 @@ def test_each_hazard_is_listed_or_not_as_it_should(hazard):
     assert (read(raw).problem is not None) == hazard.listed
 
 
-@settings(deadline=None)
 @given(
     st.binary()
     | st.text().map(lambda text: text.encode("utf-8", "replace"))
@@ -202,7 +201,6 @@ def test_reading_never_raises(raw):
     assert note.checksum == checksum(raw)
 
 
-@settings(deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_a_torture_note_is_read_without_loss_of_text(rng):
     raw = torture.random_note(rng)

@@ -4,7 +4,7 @@ import random
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tests import torture
@@ -298,7 +298,7 @@ _VALUES = (
     | st.datetimes(timezones=st.just(UTC), min_value=datetime(1970, 1, 1), max_value=datetime(2100, 1, 1))  # noqa: DTZ001 - hypothesis takes naive bounds
 )
 _NOTES = st.randoms(use_true_random=False).map(torture.random_note)
-_relaxed = settings(deadline=None, max_examples=120)
+_fewer = settings(max_examples=120, suppress_health_check=[HealthCheck.filter_too_much])
 
 
 def _changed_or_refused(raw: bytes, changes: dict[str, object]) -> bytes | None:
@@ -308,7 +308,7 @@ def _changed_or_refused(raw: bytes, changes: dict[str, object]) -> bytes | None:
         return None
 
 
-@_relaxed
+@_fewer
 @given(_NOTES, st.dictionaries(_KEYS, _VALUES | st.just(REMOVE), max_size=3))
 def test_any_change_reads_back_and_leaves_all_else_as_it_was(raw, changes):
     before = read(raw)
@@ -326,7 +326,7 @@ def test_any_change_reads_back_and_leaves_all_else_as_it_was(raw, changes):
     assert _changed_or_refused(changed, changes) == changed
 
 
-@_relaxed
+@_fewer
 @given(_NOTES, _KEYS, _VALUES)
 def test_lines_of_other_properties_keep_their_bytes(raw, key, value):
     changed = _changed_or_refused(raw, {key: value})
@@ -348,7 +348,7 @@ def test_lines_of_other_properties_keep_their_bytes(raw, key, value):
         assert not any(line.startswith(f"{other}:".encode()) for line in gone.split(b"\n") for other in others)
 
 
-@_relaxed
+@_fewer
 @given(_NOTES, _KEYS, _VALUES)
 def test_any_property_added_and_removed_gives_the_first_bytes_back(raw, key, value):
     assume(key not in read(raw).properties)
@@ -358,7 +358,7 @@ def test_any_property_added_and_removed_gives_the_first_bytes_back(raw, key, val
     assert set_properties("x.md", added, {key: REMOVE}) == raw
 
 
-@_relaxed
+@_fewer
 @given(
     _NOTES,
     st.text(max_size=40)
@@ -378,7 +378,7 @@ def test_any_body_reads_back_and_the_block_keeps_its_bytes(raw, body):
     assert replace_body("x.md", raw, before.body) == raw
 
 
-@_relaxed
+@_fewer
 @given(st.binary(max_size=60), st.dictionaries(_KEYS, _VALUES, max_size=2))
 def test_any_bytes_are_changed_or_refused(raw, changes):
     for candidate in (raw, b"---\n" + raw + b"\n---\n"):

@@ -259,6 +259,10 @@ def test_a_text_that_is_safe_stays_bare(text):
     assert text_source(text) == text
 
 
+def test_a_question_mark_in_brackets_is_quoted_for_older_readers():
+    assert source(["why?", "so"]) == '["why?", so]'
+
+
 def test_numbers_are_short():
     assert [number_source(x) for x in (0.3, 3.3, 3.0, 10, 0.1 + 0.2, math.inf)] == [
         "0.3",

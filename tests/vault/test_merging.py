@@ -279,10 +279,9 @@ _PROPERTIES = st.fixed_dictionaries(
 )
 _NOTE = st.builds(lambda properties, body: note(**properties, body="\n\n".join(body) + "\n"), _PROPERTIES, _PARAGRAPHS)
 _ANY = st.randoms(use_true_random=False).map(lambda rng: torture.random_note(rng))
-_relaxed = settings(deadline=None)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(_NOTE, _NOTE, _NOTE)
 def test_both_directions_give_the_same_bytes_or_the_same_clash(base, ours, theirs):
     one, other = merge(base, ours, theirs), merge(base, theirs, ours)
@@ -292,7 +291,6 @@ def test_both_directions_give_the_same_bytes_or_the_same_clash(base, ours, their
         assert one.raw == other.raw
 
 
-@_relaxed
 @given(_ANY, _ANY, _ANY)
 def test_any_three_notes_merge_alike_from_both_sides(base, ours, theirs):
     one, other = merge_notes(base, ours, theirs), merge_notes(base, theirs, ours)
@@ -302,20 +300,18 @@ def test_any_three_notes_merge_alike_from_both_sides(base, ours, theirs):
         assert one.raw == other.raw
 
 
-@_relaxed
 @given(st.binary(), st.binary(), st.binary())
 def test_any_bytes_merge_without_an_error(base, ours, theirs):
     assert isinstance(merge_notes(base, ours, theirs), Merged)
 
 
-@_relaxed
 @given(_ANY, _ANY)
 def test_a_side_that_did_nothing_gives_way(base, ours):
     assert merge_notes(base, ours, base) == merge_notes(base, base, ours) == Merged(ours, False)
     assert merge_notes(base, ours, ours) == Merged(ours, False)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(_NOTE, _NOTE, _NOTE)
 def test_no_paragraph_that_a_side_wrote_is_lost(base, ours, theirs):
     result = merge(base, ours, theirs).raw.decode()
@@ -325,7 +321,7 @@ def test_no_paragraph_that_a_side_wrote_is_lost(base, ours, theirs):
             assert line in result.split("\n")
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(_NOTE, _NOTE, _NOTE)
 def test_a_clean_merge_says_what_the_changed_side_says(base, ours, theirs):
     result = merge(base, ours, theirs)

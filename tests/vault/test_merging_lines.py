@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultd.vault.linediff import Window, matches, shortest
@@ -26,7 +26,6 @@ def longest_common(one: list[str], other: list[str]) -> int:
     return row[-1]
 
 
-@settings(deadline=None)
 @given(_LINES, _LINES)
 def test_matches_are_equal_lines_in_rising_order(one, other):
     at = other_at = 0
@@ -38,7 +37,6 @@ def test_matches_are_equal_lines_in_rising_order(one, other):
         assert one[match.one : at] == other[match.other : other_at]
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from("ab"), max_size=12), st.lists(st.sampled_from("ab"), max_size=12))
 def test_a_window_without_anchors_is_matched_by_a_shortest_edit_script(one, other):
     pairs = shortest(one, other, Window(0, len(one), 0, len(other)))
@@ -71,7 +69,6 @@ def test_a_clash_is_narrowed_to_what_differs():
     assert list(merge3("a", "x1y", "x2y")) == [Agreed("x"), Clash("a", "1", "2"), Agreed("y")]
 
 
-@settings(deadline=None)
 @given(_LINES, _LINES, _LINES)
 def test_clashes_are_the_same_from_both_sides(base, ours, theirs):
     one = [piece if isinstance(piece, Agreed) else (piece.ours, piece.theirs) for piece in merge3(base, ours, theirs)]

@@ -33,7 +33,7 @@ STRANGE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\uff
 
 _INDICATORS: Final = frozenset("-?:,[]{}#&*!|>'\"%@`=<~.+")
 _QUOTE_ALWAYS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]|:\s|\s#|:\Z|\A\s|\s\Z")
-_QUOTE_IN_FLOW = re.compile(r"[,\[\]{}:\"'#]")
+_QUOTE_IN_FLOW = re.compile(r"[?,\[\]{}:\"'#]")
 _SHORT_BOOLEANS: Final = frozenset(("y", "Y", "n", "N"))  # YAML 1.1 has them, PyYAML does not
 _ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _TO_ESCAPE = re.compile(r"[\\\"\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
