@@ -22,10 +22,12 @@ from vaultd.compose import Core, compose
 from vaultd.config.lastruns import Runs
 from vaultd.config.paths import lock_file, log_file, state_folder
 from vaultd.config.runtime import Runtime, keep_token, read_runtime, remove_runtime, write_runtime
+from vaultd.config.systemd import notify, watchdog_s
 from vaultd.core.errors import SettingsError, VaultdError, VaultUnavailable
 from vaultd.core.query import Query
 from vaultd.index.indexer import BatchReport
 from vaultd.settings import Settings
+from vaultd.tools import bridge
 from vaultd.vault.atomic import remove_leftovers
 from vaultd.watch.observer import VaultObserver
 from vaultd.web.app import WebParts, build_app
@@ -68,6 +70,8 @@ def run(settings: Settings, config: Path | None = None, *, any_port: bool = Fals
     try:
         lock.acquire(timeout=0)
     except Timeout:
+        if settings.transport == "stdio":
+            return bridge.run(settings, config=config)
         there = read_runtime(state)
         where = f" at {there.url} (pid {there.pid})" if there else ""
         print(f"vaultd already serves this vault{where}", file=sys.stderr)
@@ -76,7 +80,7 @@ def run(settings: Settings, config: Path | None = None, *, any_port: bool = Fals
         _configure_logging(settings, state)
         token = settings.server.token or keep_token(state)
         check_exposure(settings.server, [token])
-        listener = _listen(settings, any_port=any_port)
+        listener = _listen(settings, any_port=any_port or settings.transport == "stdio")
         sys.setswitchinterval(0.002)  # the indexer's thread must not keep answers waiting
         return asyncio.run(Daemon(settings, vault, state, token, listener, config).run())
 
@@ -152,7 +156,7 @@ class Daemon:
         )
         write_runtime(self._state, runtime)
         try:
-            self._spawn(self._announce(server))
+            self._spawn(self._announce(server, runtime))
             await server.serve_until_closed()
         finally:
             remove_runtime(self._state, os.getpid())
@@ -203,12 +207,22 @@ class Daemon:
             state = self.core.services.health.index_state()
             self._events.publish("progress", {"done": state.done, "total": state.total, "pending": state.pending})
 
-    async def _announce(self, server: WebServer) -> None:
+    async def _announce(self, server: WebServer, runtime: Runtime) -> None:
         await server.ready.wait()
         link = self._auth.login_url(self._url)
-        print(f"vaultd serves {self._vault}", flush=True)
-        print(f"  dashboard  {link}", flush=True)
-        print(f"  MCP        {self._url}/mcp", flush=True)
+        speaks_here = self._settings.transport == "stdio"
+        out = sys.stderr if speaks_here else sys.stdout
+        print(f"vaultd serves {self._vault}", file=out, flush=True)
+        print(f"  dashboard  {link}", file=out, flush=True)
+        print(f"  MCP        {self._url}/mcp", file=out, flush=True)
+        notify(f"READY=1\nSTATUS=serves {self._vault} at {self._url}")
+        if speaks_here:
+            stop = asyncio.Event()
+            self._closing.when_set(stop.set)
+            try:
+                await bridge.speak_for(runtime, stop)
+            finally:
+                server.close()
 
     # -- lifespan -------------------------------------------------------------------------------------------------
 
@@ -237,6 +251,8 @@ class Daemon:
         )
 
         self._add_memory_jobs(scheduler)
+        if (every := watchdog_s()) is not None:
+            scheduler.add_job(self._feed_watchdog, "interval", seconds=every, id="watchdog")
 
     def _add_memory_jobs(self, scheduler: AsyncIOScheduler) -> None:
         now = self.core.clock()
@@ -284,6 +300,7 @@ class Daemon:
         self._observer.start()
 
     async def _stop(self) -> None:
+        notify("STOPPING=1")
         core = self.core
         for task in list(self._background):
             task.cancel()
@@ -376,6 +393,10 @@ class Daemon:
         core = self.core
         if core.progress.ready and core.analyst.available:
             await core.services.waiting.retry(core.services.diary.split)
+
+    async def _feed_watchdog(self) -> None:
+        """On the loop: a daemon whose loop hangs is started anew."""
+        notify("WATCHDOG=1")
 
     async def _flush_journal(self) -> None:
         await asyncio.to_thread(self.core.journal.flush)

@@ -85,6 +85,21 @@ async def serve(
         await Bridge(DaemonLink(find=find, start=start, token=token), lines or Lines()).run(stop)
 
 
+async def speak_for(runtime: Runtime, stop: asyncio.Event) -> None:
+    """Serve one client on this process's input and output for the daemon in this same process, until it goes or `stop`.
+
+    What anybody prints meanwhile goes to standard error: the output belongs to the client.
+    """
+
+    async def start() -> Runtime:
+        raise DaemonDown("vaultd is ending")
+
+    wire = os.dup(1)
+    os.dup2(2, 1)
+    link = DaemonLink(find=lambda: runtime, start=start, token=None)
+    await Bridge(link, Lines(write_fd=wire)).run(stop)
+
+
 class Bridge:
     """One client, and one daemon at a time."""
 
