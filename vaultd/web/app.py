@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
@@ -27,6 +28,8 @@ from vaultd.web.login import login_routes
 from vaultd.web.pages import page_routes
 
 log = logging.getLogger(__name__)
+
+MOST_MESSAGE_BYTES = 16 << 20  # of one MCP message
 
 UPLOAD_PATH = "/api/import/upload"
 
@@ -55,7 +58,7 @@ def build_app(parts: WebParts) -> Starlette:
     """The whole HTTP side of a daemon."""
 
     async def health(_: Request) -> Response:
-        return JSONResponse({"status": "ok", "name": "vaultd", "version": parts.version})
+        return JSONResponse({"status": "ok", "name": "vaultd", "version": parts.version, "pid": os.getpid()})
 
     async def status(_: Request) -> Response:
         return JSONResponse(parts.status())
@@ -96,7 +99,9 @@ def build_app(parts: WebParts) -> Starlette:
         lifespan=lifespan,
         middleware=[
             Middleware(
-                GuardMiddleware, names=parts.names, limits=BodyLimits(by_prefix={UPLOAD_PATH: MOST_UPLOAD_BYTES})
+                GuardMiddleware,
+                names=parts.names,
+                limits=BodyLimits(by_prefix={UPLOAD_PATH: MOST_UPLOAD_BYTES, "/mcp": MOST_MESSAGE_BYTES}),
             ),
             Middleware(DrainMiddleware, closing=parts.closing),
             Middleware(AuthMiddleware, auth=parts.auth),
