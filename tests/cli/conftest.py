@@ -66,6 +66,7 @@ class Daemon:
             ("POST", "/api/login-link"): (200, {"url": "http://127.0.0.1:1/login?once=x"}),
         }
         self.seen: list[tuple[str, str, object]] = []
+        self.port = 0
 
 
 @pytest.fixture
@@ -94,7 +95,7 @@ def daemon(vault, home) -> Iterator[Daemon]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    port = server.server_port
+    port = fake.port = server.server_port
     started = "2026-11-30T12:00:00+08:00"
     write_runtime(
         state_folder(vault, home / "state"),

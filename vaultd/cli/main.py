@@ -27,6 +27,8 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "decay": ("vaultd.cli.decay:decay", "Run a forgetting cycle, or see what it would do."),
     "token": ("vaultd.cli.token:token", "Show or renew the token, or print a login link."),
     "config": ("vaultd.cli.config:config", "Show and change settings; set up MCP clients."),
+    "hook": ("vaultd.cli.hook:hook", "What the hooks of agents call."),
+    "service": ("vaultd.cli.service:service", "Have the daemon started when you log in."),
     "demo": ("vaultd.cli.demo:demo", "Try vaultd on a sample vault."),
 }
 
