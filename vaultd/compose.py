@@ -42,9 +42,11 @@ from vaultd.services.browsing import Browse
 from vaultd.services.cardcare import CardCare
 from vaultd.services.cardhistory import CardHistory, LastSeen
 from vaultd.services.cardids import CardNumbers
+from vaultd.services.cardlist import CardList
 from vaultd.services.cardrecall import CardRecall
 from vaultd.services.cards import Cards
 from vaultd.services.condensing import Condensing
+from vaultd.services.conversations import Conversations
 from vaultd.services.diary import Diary
 from vaultd.services.explain import Explain
 from vaultd.services.forget import Forget
@@ -423,6 +425,8 @@ def compose(
     intents = Intents(meaning, model.name, state)
     services = Services(
         cards=cards,
+        card_list=CardList(cards, texts),
+        conversations=Conversations(layout, scribe, reader, mirror, analyst, live),
         card_care=card_care,
         card_recall=CardRecall(mirror, meaning, intents, cards, texts, live, now),
         intents=intents,

@@ -8,8 +8,10 @@ from vaultd.core.query import Answer, Mode, Query
 from vaultd.services.active import ActiveFiles
 from vaultd.services.browsing import Browse
 from vaultd.services.cardcare import CardCare
+from vaultd.services.cardlist import CardList
 from vaultd.services.cardrecall import CardRecall
 from vaultd.services.cards import Cards
+from vaultd.services.conversations import Conversations
 from vaultd.services.diary import Diary
 from vaultd.services.explain import Explain
 from vaultd.services.forget import Forget
@@ -41,6 +43,8 @@ class Services:
     remember: Remember
     cards: Cards
     card_care: CardCare
+    card_list: CardList
+    conversations: Conversations
     card_recall: CardRecall
     intents: Intents
     diary: Diary

@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute
 
 from vaultd.services import Services
 from vaultd.web.buckets import Buckets
+from vaultd.web.cards import CardEndpoints
 from vaultd.web.decay import Decay
 from vaultd.web.endpoints import Endpoint, answered, routes_of
 from vaultd.web.health import HealthEndpoints
@@ -26,10 +27,11 @@ Text = Callable[[], Awaitable[str]]
 def api_endpoints(
     services: Services, *, status: Callable[[], Mapping[str, object]], breath: Text, dream: Text
 ) -> list[Endpoint]:
-    """All endpoints of the API but those of cards and the gateway."""
+    """All endpoints of the API but the gateway's."""
     return [
         *Buckets(services).endpoints(),
         *Search(services).endpoints(),
+        *CardEndpoints(services).endpoints(),
         *NetworkEndpoint(services).endpoints(),
         *Decay(services).endpoints(),
         *Config(services).endpoints(),
