@@ -201,6 +201,8 @@ class Indexer:
         row = self._mirror.by_path(path)
         if row is None:
             return
+        if row.path != path and self._files.stamp(row.path) is not None:
+            return  # the same name, spelled with other code points, is there
         self._mirror.remove(row.id)
         self._tables.remove(row.id)
         report.removed.append(row)
