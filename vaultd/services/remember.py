@@ -20,6 +20,7 @@ from vaultd.index.mirror import Mirror
 from vaultd.index.rows import CORE_IMPORTANCE, DEFAULT_IMPORTANCE, NAME_CHARACTERS, Row, body_key
 from vaultd.llm.analyst import Analyst, Annotation
 from vaultd.llm.redact import strip_private
+from vaultd.services.linking import linked, targets
 from vaultd.services.matching import Matching
 from vaultd.services.meaning import Meaning
 from vaultd.services.ownanswer import ids_of_own_answer
@@ -178,7 +179,9 @@ class Remember:
     # -- the ways to keep -----------------------------------------------------------------------------------------
 
     def _same(self, memory: NewMemory) -> Kept | None:
-        row = self._mirror.with_body(body_key(_body(memory.content)))
+        bodies = dict.fromkeys((memory.content, self._linked(memory, Kind.DYNAMIC)))
+        rows = [self._mirror.with_body(body_key(_body(body))) for body in bodies]
+        row = next((found for found in rows if found is not None), None)
         if row is None or row.role is not Role.BUCKET or row.kind is Kind.ARCHIVED:
             return None
         if memory.feel != (row.kind is Kind.FEEL):
@@ -272,12 +275,20 @@ class Remember:
         if memory.source:
             record[keys.SOURCE] = memory.source
         path = self._layout.bucket_path(kind=kind, domain=domain[0] if domain else "", name=name, note_id=note_id)
-        raw = codec.new_note(record, _body(memory.content))  # type: ignore[arg-type]
+        raw = codec.new_note(record, _body(self._linked(memory, kind)))  # type: ignore[arg-type]
         receipt = await self._scribe.create(path, raw, why="hold")
         said = {"name": memory.name, "domain": memory.domain, "tags": memory.tags}
         assumed = [key for key, value in said.items() if not value]
         assumed += [key for key in ("valence", "arousal") if getattr(memory, key) is None]
         return Kept(outcome, note_id, name, domain, receipt.path, tuple(assumed))
+
+    def _linked(self, memory: NewMemory, kind: Kind) -> str:
+        links = self._settings().wikilink
+        if not links.enabled or kind is Kind.FEEL:
+            return memory.content
+        words = targets(links, memory.content, domain=memory.domain, tags=memory.tags, mirror=self._mirror)
+        own_name = memory.name or name_of(memory.content)
+        return linked(memory.content, [word for word in words if word != own_name])
 
     # -- twins ----------------------------------------------------------------------------------------------------
 

@@ -215,7 +215,7 @@ class GatewaySettings:
 class WikilinkSettings:
     """Links between memories, set in the text of new ones."""
 
-    enabled: bool = field(default=True, metadata=rule("set [[links]] in new memories", hot=True))
+    enabled: bool = field(default=False, metadata=rule("set [[links]] in new memories", hot=True))
     use_tags: bool = field(default=False, metadata=rule("tags become links", hot=True))
     use_domain: bool = field(default=True, metadata=rule("domains become links", hot=True))
     use_auto_keywords: bool = field(default=True, metadata=rule("words that stand out become links", hot=True))
