@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
@@ -195,7 +196,7 @@ def duration_text(seconds: float | None) -> str:
     for unit in ("h", "min"):
         if seconds % _UNITS_S[unit] == 0:
             return f"{seconds / _UNITS_S[unit]:.0f}{unit}"
-    return f"{seconds:g}s"
+    return f"{Decimal(repr(seconds)):f}s"
 
 
 def as_text(key: Key, value: Value) -> str:
