@@ -64,11 +64,13 @@ from vaultd.services.network import Network
 from vaultd.services.overview import Overview
 from vaultd.services.recall import Recall
 from vaultd.services.reflect import Reflect
+from vaultd.services.reindexing import Reindexing
 from vaultd.services.reinforce import Reinforce
 from vaultd.services.remember import Remember
 from vaultd.services.revise import Revise
 from vaultd.services.scribe import Scribe
 from vaultd.services.showing import Showing
+from vaultd.services.sorting import Sorting
 from vaultd.services.surface import Surface
 from vaultd.services.texts import Texts
 from vaultd.services.trial import Trial
@@ -448,6 +450,10 @@ def compose(
         trial=Trial(analyst, model.embedder, chat_model),
         overview=Overview(health, forget, waiting, layout, reader, machine, budget, analyst, chat_model, tail, now),
         importer=importer,
+        sorting=Sorting(layout, scribe, mirror, texts, analyst, lifecycle.owns),
+        reindexing=Reindexing(
+            reader, mirror, pipeline, indexer=lambda: holder[0].indexer, queue=lambda: holder[0].queue
+        ),
         health=health,
         matching=matching,
         meaning=meaning,

@@ -53,6 +53,7 @@ class Indexer:
     """Looks at paths and makes mirror and tables say what the files say. Called from one thread at a time.
 
     `aside` are the numbered copies that cloud drives put beside a note, as they were when they were last looked at.
+    Notes at paths in `anew` are stored once as if the index did not know them.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Indexer:
         self._key_of = key_of
         self._zone = zone
         self.aside: dict[NotePath, FileStamp] = {}
+        self.anew: set[NotePath] = set()
 
     def apply(self, paths: Iterable[NotePath]) -> BatchReport:
         """Look at each path once. One note that fails is logged and counted; the others go on."""
@@ -153,12 +155,14 @@ class Indexer:
             self._mirror.remove(before.id)
             self._tables.remove(before.id)
         row = row_of(note, place, note_id, known, self._zone)
-        if row == known:
+        anew = note.path in self.anew
+        self.anew.discard(note.path)
+        if row == known and not anew:
             return
         if row.problem:
             report.problems.append(note_id)
         content = None
-        if known is None or known.body_key != row.body_key:
+        if anew or known is None or known.body_key != row.body_key:
             content = self._content(note.body)
             report.contents.append(note_id)
         self._store(row, content, report)

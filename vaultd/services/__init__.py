@@ -25,8 +25,10 @@ from vaultd.services.network import Network
 from vaultd.services.overview import Overview
 from vaultd.services.recall import Recall
 from vaultd.services.reflect import Reflect
+from vaultd.services.reindexing import Reindexing
 from vaultd.services.remember import Remember
 from vaultd.services.revise import Revise
+from vaultd.services.sorting import Sorting
 from vaultd.services.surface import Surface
 from vaultd.services.trial import Trial
 from vaultd.services.tuning import Tuning
@@ -62,6 +64,8 @@ class Services:
     trial: Trial
     overview: Overview
     importer: Importer
+    sorting: Sorting
+    reindexing: Reindexing
     health: Health
     matching: Matching
     meaning: Meaning

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from vaultd.services import Services
+from vaultd.web.batch import Batch
 from vaultd.web.buckets import Buckets
 from vaultd.web.cards import CardEndpoints
 from vaultd.web.decay import Decay
@@ -37,6 +38,7 @@ def api_endpoints(
         *Config(services).endpoints(),
         *HealthEndpoints(services, status).endpoints(),
         *Imports(services.importer).endpoints(),
+        *Batch(services).endpoints(),
         *Hooks(breath, dream).endpoints(),
     ]
 
