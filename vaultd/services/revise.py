@@ -132,7 +132,7 @@ class Revise:
     async def _new_body(self, row: Row, revision: Revision) -> Callable[[str], str] | None:
         if revision.content is not None:
             text = checked_text(revision.content)
-            return lambda _: text + "\n"
+            return lambda body: _between_the_same_blanks(body, text)
         if revision.old_text is None and revision.new_text is None:
             return None
         old, new = clean_text(revision.old_text or ""), clean_text(revision.new_text or "")
@@ -192,6 +192,15 @@ def _kind_when_pinned(kind: Kind, *, pinned: bool) -> Kind:
     if pinned:
         return kind if kind is Kind.FEEL else Kind.PERMANENT
     return Kind.DYNAMIC if kind is Kind.PERMANENT else kind
+
+
+def _between_the_same_blanks(body: str, text: str) -> str:
+    """A new text in the place of the old one; blank lines before and after it stay as the person has them."""
+    if not body.strip():
+        return f"{text}\n"
+    before = body[: len(body) - len(body.lstrip("\r\n"))]
+    after = body[len(body.rstrip()) :]
+    return f"{before}{text}{after}"
 
 
 def _patched(path: str, body: str, old: str, new: str) -> str:

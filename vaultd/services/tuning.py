@@ -78,6 +78,8 @@ class Tuning:
         folder = self._config.parent if self._config else Path.cwd()
         parsed: dict[str, Value] = {}
         for name, raw in values.items():
+            if name not in KEYS:
+                raise SettingsError(f"{name[:80]}: there is no such setting")
             value = check_value(name, raw, folder)
             if not KEYS[name].hot:
                 raise SettingsError(

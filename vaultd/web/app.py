@@ -22,7 +22,9 @@ from vaultd.services.importing.importer import MOST_UPLOAD_BYTES
 from vaultd.web.api import api_endpoints, api_routes
 from vaultd.web.auth import Auth, AuthMiddleware
 from vaultd.web.drain import Closing, DrainMiddleware
+from vaultd.web.endpoints import Endpoint
 from vaultd.web.events import EventHub
+from vaultd.web.gateway import GATEWAY_BODY_BYTES, PREFIX, gateway_routes
 from vaultd.web.guards import BodyLimits, GuardMiddleware, ServerNames
 from vaultd.web.login import login_routes
 from vaultd.web.pages import page_routes
@@ -52,6 +54,11 @@ class WebParts:
     breath: Callable[[], Awaitable[str]]
     dream: Callable[[], Awaitable[str]]
     more_routes: Sequence[BaseRoute] = ()
+    open_paths: frozenset[str] = frozenset()
+    """Paths beside the built-in ones that ask for no token."""
+
+    challenge: str = "Bearer"
+    """The WWW-Authenticate header of a 401."""
 
 
 def build_app(parts: WebParts) -> Starlette:
@@ -73,17 +80,27 @@ def build_app(parts: WebParts) -> Starlette:
         parts.reconcile()
         return JSONResponse({"started": True}, status_code=202)
 
+    own = [
+        Endpoint("GET", "/health", health, "Whether the daemon is there; needs no token", open=True),
+        Endpoint("GET", "/api/status", status, "Counts and the state of the index"),
+        Endpoint(
+            "GET",
+            "/api/events",
+            parts.events.endpoint,
+            "Live events",
+            "Kinds: change, progress, decay, import; `reset` asks to load everything anew.",
+            answer_type="text/event-stream",
+        ),
+        Endpoint("POST", "/api/confirm-deletions", confirm, "Let go of notes that vanished all at once"),
+        Endpoint("POST", "/api/reconcile", reconcile, "Compare vault and index in full", status=202),
+    ]
     endpoints = api_endpoints(parts.services, status=parts.status, breath=parts.breath, dream=parts.dream)
     routes: list[BaseRoute] = [
         Route("/", home),
-        Route("/health", health),
-        Route("/api/status", status),
-        Route("/api/events", parts.events.endpoint),
-        Route("/api/confirm-deletions", confirm, methods=["POST"]),
-        Route("/api/reconcile", reconcile, methods=["POST"]),
         *login_routes(parts.auth, parts.names),
         *page_routes(parts.version),
-        *api_routes(endpoints, version=parts.version),
+        *api_routes([*own, *endpoints], version=parts.version),
+        *gateway_routes(parts.services.gateway),
         *parts.more_routes,
         Mount("/static", StaticFiles(packages=[("vaultd", "web/static")])),
         Mount("/", parts.mcp_app),
@@ -101,10 +118,12 @@ def build_app(parts: WebParts) -> Starlette:
             Middleware(
                 GuardMiddleware,
                 names=parts.names,
-                limits=BodyLimits(by_prefix={UPLOAD_PATH: MOST_UPLOAD_BYTES, "/mcp": MOST_MESSAGE_BYTES}),
+                limits=BodyLimits(
+                    by_prefix={UPLOAD_PATH: MOST_UPLOAD_BYTES, "/mcp": MOST_MESSAGE_BYTES, PREFIX: GATEWAY_BODY_BYTES}
+                ),
             ),
             Middleware(DrainMiddleware, closing=parts.closing),
-            Middleware(AuthMiddleware, auth=parts.auth),
+            Middleware(AuthMiddleware, auth=parts.auth, open_paths=parts.open_paths, challenge=parts.challenge),
             Middleware(GZipMiddleware, minimum_size=1_024, compresslevel=5),
         ],
     )
