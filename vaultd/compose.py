@@ -12,7 +12,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 
-from vaultd.core.errors import IndexUnavailable, ModelUnavailable
+from vaultd.config.paths import calibration_file
+from vaultd.core.errors import BadInput, IndexUnavailable, ModelUnavailable
 from vaultd.core.note import FileStamp, NotePath
 from vaultd.index.embedding import EmbeddingQueue
 from vaultd.index.indexer import BatchReport, Indexer
@@ -27,15 +28,18 @@ from vaultd.llm.budget import RequestBudget
 from vaultd.llm.calibration import (
     BETA_MIXED,
     BETA_ONE_LANGUAGE,
+    Calibration,
     LanguageCentre,
     Similarity,
     builtin_calibration,
+    saved_calibration,
 )
 from vaultd.llm.chat import ChatAnalyst
 from vaultd.llm.condense_cache import CondenseCache
 from vaultd.llm.embedder import Embedder, embedding_key
 from vaultd.llm.local import LocalEmbedder
 from vaultd.llm.remote import RemoteEmbedder
+from vaultd.llm.upstream import Upstream
 from vaultd.services import Services
 from vaultd.services.active import ActiveFiles
 from vaultd.services.browsing import Browse
@@ -50,6 +54,7 @@ from vaultd.services.conversations import Conversations
 from vaultd.services.diary import Diary
 from vaultd.services.explain import Explain
 from vaultd.services.forget import Forget
+from vaultd.services.gateway import Gateway
 from vaultd.services.health import Health, Progress
 from vaultd.services.housekeeping import Housekeeping
 from vaultd.services.importing.importer import Importer
@@ -303,22 +308,47 @@ def _own_mean(vectors: Floats, shares: Floats) -> Centre:
     return LanguageCentre.none(vectors.shape[1]).fitted_to(vectors, shares, BETA_ONE_LANGUAGE)
 
 
-def embedding_model(settings: Settings, budget: RequestBudget) -> Model:
-    """The embedding model that the settings ask for; words alone where it cannot be had."""
+def _centred(embedder: Embedder, calibration: Calibration) -> Model:
+    """A model whose cosines are known."""
+    languages = calibration.centre
+    return Model(
+        embedder,
+        languages.at(BETA_MIXED),
+        calibration.similarity(BETA_MIXED),
+        fit=lambda vectors, shares: languages.fitted_to(vectors, shares, BETA_MIXED),
+    )
+
+
+def _calibrated(state: Path | None, model: str) -> Calibration | None:
+    try:
+        return None if state is None else saved_calibration(calibration_file(state), model)
+    except BadInput as exc:
+        log.warning("%s", exc)
+        return None
+
+
+def budget_of(settings: Settings, state: Path) -> RequestBudget:
+    """The requests of today to remote models, of a vault that no daemon serves."""
+    zone = local_zone(settings.timezone)
+    return RequestBudget(
+        state / "requests.json", settings.llm.daily_request_cap, today=lambda: datetime.now(zone).date()
+    )
+
+
+def embedding_model(settings: Settings, budget: RequestBudget, state: Path | None = None) -> Model:
+    """The embedding model that the settings ask for; words alone where it cannot be had.
+
+    `state`: the state folder of the vault, where a calibration may be kept.
+    """
     calibration = builtin_calibration()
     similarity = calibration.similarity(BETA_MIXED)
     try:
         if settings.embedding.provider == "local":
-            languages = calibration.centre
-            return Model(
-                LocalEmbedder(),
-                languages.at(BETA_MIXED),
-                similarity,
-                fit=lambda vectors, shares: languages.fitted_to(vectors, shares, BETA_MIXED),
-            )
+            return _centred(LocalEmbedder(), calibration)
         if settings.embedding.provider == "openai":
             remote = RemoteEmbedder(settings.embedding, budget=budget, rng=random.Random())
-            return Model(remote, as_they_are, similarity, fit=_own_mean)
+            known = _calibrated(state, remote.name)
+            return Model(remote, as_they_are, similarity, fit=_own_mean) if known is None else _centred(remote, known)
     except ModelUnavailable as exc:
         log.warning("%s", exc)
         return Model(None, as_they_are, similarity, str(exc))
@@ -353,7 +383,7 @@ def compose(
     writer = VaultWriter(layout, write_log, clock=now)
     journal = Journal(layout.state_dir, machine)
     budget = RequestBudget(state / "requests.json", settings.llm.daily_request_cap, today=lambda: now().date())
-    model = model or embedding_model(settings, budget)
+    model = model or embedding_model(settings, budget, state)
     mirror = Mirror(model.centre)
     store = Store(settings.index.uri or str(state / "index"))
     inbox = Inbox()
@@ -425,12 +455,15 @@ def compose(
     cards = Cards(layout, scribe, mirror, texts, meaning, reinforce, numbers, card_history, live, now)
     card_care = CardCare(layout, scribe, reader, mirror, cards, numbers, card_history, active, live, now, state)
     intents = Intents(meaning, model.name, state)
+    card_recall = CardRecall(mirror, meaning, intents, cards, texts, live, now)
+    conversations = Conversations(layout, scribe, reader, mirror, analyst, live)
     services = Services(
         cards=cards,
         card_list=CardList(cards, texts),
-        conversations=Conversations(layout, scribe, reader, mirror, analyst, live),
+        conversations=conversations,
+        gateway=Gateway(Upstream(), card_recall, cards, meaning, conversations, live, now),
         card_care=card_care,
-        card_recall=CardRecall(mirror, meaning, intents, cards, texts, live, now),
+        card_recall=card_recall,
         intents=intents,
         recall=Recall(mirror, matching, meaning, showing, reinforce, live, now, rng),
         surface=Surface(mirror, showing, live, now, rng),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
+import gc
 import importlib.metadata
 import logging
 import os
@@ -28,9 +30,10 @@ from vaultd.core.query import Query
 from vaultd.index.indexer import BatchReport
 from vaultd.settings import Settings
 from vaultd.tools import bridge
+from vaultd.tools.closing import end_sessions
 from vaultd.vault.atomic import remove_leftovers
 from vaultd.watch.observer import VaultObserver
-from vaultd.web.app import WebParts, build_app
+from vaultd.web.app import MOST_MESSAGE_BYTES, WebParts, build_app
 from vaultd.web.auth import Auth, Token
 from vaultd.web.drain import Closing
 from vaultd.web.events import EventHub
@@ -82,6 +85,9 @@ def run(settings: Settings, config: Path | None = None, *, any_port: bool = Fals
         check_exposure(settings.server, [token])
         listener = _listen(settings, any_port=any_port or settings.transport == "stdio")
         sys.setswitchinterval(0.002)  # the indexer's thread must not keep answers waiting
+        gc.collect()
+        gc.freeze()  # what was imported stays: later collections need not look at it
+        atexit.register(gc.freeze)  # the last collection of all costs seconds and gives nothing back
         return asyncio.run(Daemon(settings, vault, state, token, listener, config).run())
 
 
@@ -145,7 +151,8 @@ class Daemon:
         self.core.listeners.append(self._tell_changes)
         names = ServerNames.of(self._settings.server)
         app = build_app(self._parts(auth, names, events, port, url))
-        server = WebServer(app, listener=self._listener, closing=self._closing)
+        behind_proxy = bool(self._settings.server.public_url)
+        server = WebServer(app, listener=self._listener, closing=self._closing, behind_proxy=behind_proxy)
         runtime = Runtime(
             pid=os.getpid(),
             url=url,
@@ -168,7 +175,9 @@ class Daemon:
 
         version = importlib.metadata.version("vaultd")
         self._mcp = build_server(self.core.services, language=lambda: self.core.settings().language, version=version)
-        mcp_app: ASGIApp = self._mcp.streamable_http_app(transport_security=_no_second_guard())
+        mcp_app: ASGIApp = self._mcp.streamable_http_app(
+            transport_security=_no_second_guard(), max_request_body_size=MOST_MESSAGE_BYTES
+        )
 
         def status() -> dict[str, object]:
             head = {"url": url, "port": port, "pid": os.getpid(), "version": version}
@@ -239,6 +248,7 @@ class Daemon:
                 yield
             finally:
                 scheduler.shutdown(wait=False)
+                await end_sessions(self._mcp.session_manager)
                 await self._stop()
 
     def _add_jobs(self, scheduler: AsyncIOScheduler) -> None:
@@ -283,6 +293,8 @@ class Daemon:
             core.progress.ready = True
             await core.services.importer.recover()
             log.info("ready: %d notes", len(core.mirror))
+            await core.services.card_care.catch_up()
+            await core.services.intents.learn()
         except VaultdError as exc:
             core.progress.problem = str(exc)
             log.error("%s", exc)
@@ -308,6 +320,7 @@ class Daemon:
         if self._observer is not None:
             await asyncio.to_thread(self._observer.stop)
         await core.services.importer.close()
+        await core.services.gateway.close()
         await core.analyst.close()
         await asyncio.to_thread(core.close)
 
@@ -331,7 +344,7 @@ class Daemon:
         async with self._reconciling:
             try:
                 found = await asyncio.to_thread(core.compare)
-                if found and why == "periodic":
+                if found and why not in ("start", "asked for"):
                     await asyncio.sleep(DRIFT_SETTLE_S)
                     await core.pipeline.idle()
                     found = await asyncio.to_thread(core.compare)
@@ -360,7 +373,8 @@ class Daemon:
             return
         if self._lost.is_set():
             self._lost.clear()
-            await self._reconcile("events were lost")
+            await asyncio.to_thread(self._restart_watcher)
+            await self._reconcile("events may be lost")
         elif not self._observer.alive:
             log.warning("the watcher had ended; it is started anew")
             await asyncio.to_thread(self._restart_watcher)
@@ -386,6 +400,7 @@ class Daemon:
             return
         try:
             await core.services.housekeeping()
+            await core.services.card_care()
         except VaultdError as exc:
             log.warning("housekeeping stopped: %s", exc)
 

@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
+_NOTHING = Content({}, 0, ())
+
 
 class Files(Protocol):
     """What the indexer needs of the vault: reading, and which role a path has."""
@@ -163,7 +165,8 @@ class Indexer:
             report.problems.append(note_id)
         content = None
         if anew or known is None or known.body_key != row.body_key:
-            content = self._content(note.body)
+            # conversations are not searched: their words would only weigh on those of memories
+            content = _NOTHING if place.role is Role.CONVERSATION else self._content(note.body)
             report.contents.append(note_id)
         self._store(row, content, report)
 

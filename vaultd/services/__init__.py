@@ -15,6 +15,7 @@ from vaultd.services.conversations import Conversations
 from vaultd.services.diary import Diary
 from vaultd.services.explain import Explain
 from vaultd.services.forget import Forget
+from vaultd.services.gateway import Gateway
 from vaultd.services.health import Health
 from vaultd.services.housekeeping import Housekeeping
 from vaultd.services.importing.importer import Importer
@@ -47,6 +48,7 @@ class Services:
     card_care: CardCare
     card_list: CardList
     conversations: Conversations
+    gateway: Gateway
     card_recall: CardRecall
     intents: Intents
     diary: Diary

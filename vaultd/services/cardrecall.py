@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -130,16 +130,14 @@ class CardRecall:
         with self._mirror.lock:
             return bool((self._mirror.columns.role == ROLE_CODES[Role.CARD]).any())
 
-    def vector_of(self, slot: int) -> Floats:
-        """The embedding of a card's first passage, (d,); empty where there is none."""
-        found: Floats = self._mirror.first_vectors([slot])[0]
-        return found
-
-    def similarities(self, vector: Floats, slots: list[int]) -> list[float]:
-        """Calibrated similarity of cards with an embedding, 0…1; 0 where a card has none."""
-        cosines = self._mirror.meaning(vector)
-        there = [slot if slot < len(cosines) else 0 for slot in slots]
-        return [float(value) for value in np.nan_to_num(self._meaning.similarities(cosines[there]))] if slots else []
+    def similarities(self, vector: Floats, card_ids: Iterable[str]) -> dict[str, float]:
+        """Calibrated similarity, 0…1, of an embedding with these cards; 0 where a card has none yet."""
+        with self._mirror.lock:
+            slots = {card_id: self._mirror.slot_of(card_id) for card_id in card_ids}
+            cosines = self._mirror.meaning(vector)
+        there = {card_id: slot for card_id, slot in slots.items() if slot is not None}
+        values = np.nan_to_num(self._meaning.similarities(cosines[list(there.values())])) if there else ()
+        return {card_id: float(value) for card_id, value in zip(there, values, strict=True)}
 
     # -- one question ---------------------------------------------------------------------------------------------
 
