@@ -10,11 +10,12 @@ PORT ?= 8000
 BENCHES := start_time
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench clean
+.PHONY: help run test check mcp-check bench clean
 
 help:
 	@sed -n 's/^# //p' Makefile | head -2
 	@echo 'make check  linters, types and layers only'
+	@echo 'make mcp-check  the MCP conformance suite, the inspector and real agents (needs npm)'
 	@echo 'make bench  measure'
 
 run: .venv/run.stamp
@@ -28,6 +29,9 @@ check: .venv/dev.stamp
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+
+mcp-check: .venv/dev.stamp
+	@$(BIN)/python -m tests.conformance.check $(ARGS)
 
 bench: .venv/dev.stamp
 	@for name in $(BENCHES); do $(BIN)/python bench/$$name.py || exit 1; done
