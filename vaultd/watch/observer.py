@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,22 +45,31 @@ _OVERFLOW_LOGGERS = (
     "watchdog.observers.read_directory_changes",
 )
 POLLING_INTERVAL_S = 2.0
+STOP_TIMEOUT_S = 5.0
 
 
 class _Handler(FileSystemEventHandler):
     """Puts touches into the inbox; runs in watchdog's thread and must be quick."""
 
     def __init__(
-        self, root: str, inbox: Inbox, is_note: Callable[[str], bool], is_folder: Callable[[str], bool]
+        self,
+        root: str,
+        inbox: Inbox,
+        is_note: Callable[[str], bool],
+        is_folder: Callable[[str], bool],
+        shaken: Callable[[], None],
     ) -> None:
         self._cut = len(root.rstrip(os.sep)) + 1
         self._inbox = inbox
         self._is_note = is_note
         self._is_folder = is_folder
+        self._shaken = shaken
 
     def dispatch(self, event: FileSystemEvent) -> None:
         """One event; both ends of a move ring."""
         ends = [(event.src_path, False)]
+        if isinstance(event, DirMovedEvent):
+            self._shaken()
         if isinstance(event, FileMovedEvent | DirMovedEvent):
             ends.append((event.dest_path, True))
         for place, arrived in ends:
@@ -84,7 +94,11 @@ class _Overflow(logging.Handler):
 
 
 class VaultObserver:
-    """Watches a vault's folder; `lost` is called from any thread when events may have been dropped."""
+    """Watches a vault's folder. `lost` is called from any thread when events may have been dropped, or come to be so.
+
+    After a folder moved, watchdog may go on to report its files at the old place: then `lost` is called as well, since
+    only watching anew helps.
+    """
 
     def __init__(
         self,
@@ -97,13 +111,15 @@ class VaultObserver:
         polling: bool = False,
     ) -> None:
         self._root = root
-        self._handler = _Handler(str(root), inbox, is_note, is_folder)
+        self._handler = _Handler(str(root), inbox, is_note, is_folder, lost)
         self._overflow = _Overflow(lost)
         self._polling = polling
         self._observer: BaseObserver | None = None
 
     def start(self) -> None:
         """Begin to watch. Raises OSError where the folder cannot be watched."""
+        # said of each folder that comes and goes fast; restarting is what helps, and that is done
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.")
         observer = PollingObserver(timeout=POLLING_INTERVAL_S) if self._polling else Observer()
         observer.schedule(self._handler, str(self._root), recursive=True, event_filter=_EVENTS)
         observer.start()
@@ -121,10 +137,15 @@ class VaultObserver:
         """Stop watching; returns when the threads have ended."""
         for name in _OVERFLOW_LOGGERS:
             logging.getLogger(name).removeHandler(self._overflow)
-        if self._observer is not None:
-            self._observer.stop()
-            self._observer.join(5)
-            self._observer = None
+        observer, self._observer = self._observer, None
+        if observer is None:
+            return
+        try:
+            observer.stop()
+        except (KeyError, RuntimeError, OSError):
+            # watchdog loses count of folders that come and go fast; its threads end all the same
+            log.debug("the watcher did not end in good order", exc_info=True)
+        observer.join(STOP_TIMEOUT_S)
 
     def restart(self) -> None:
         """Watch anew. Raises OSError."""
