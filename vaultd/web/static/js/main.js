@@ -95,8 +95,8 @@ function toggleMore(event) {
 
 function state() {
   const dot = h("span", { class: "dot" });
-  const text = h("span", {}, t("connecting"));
-  const element = h("a", { class: "state", href: pathOf("health"), role: "status" }, dot, text);
+  const text = h("span", { role: "status" }, t("connecting"));
+  const element = h("a", { class: "state", href: pathOf("health") }, dot, text);
   const set = (kind, words) => { element.dataset.kind = kind; fill(text, words); };
   const look = async () => {
     try {
