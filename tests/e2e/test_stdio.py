@@ -38,7 +38,7 @@ def folders(tmp_path):
 async def test_a_client_keeps_and_recalls_over_standard_input_and_output(tmp_path):
     vault, state = folders(tmp_path)
     name, *args = command(vault)
-    env = environment(state, VAULTD_TRANSPORT="stdio", VAULTD_EMBEDDING_PROVIDER="none")
+    env = environment(state, VAULTD_TRANSPORT="stdio", VAULTD_EMBEDDING__PROVIDER="none")
     parameters = StdioServerParameters(command=name, args=args, env=env)
 
     with (tmp_path / "err").open("w") as err:
@@ -53,7 +53,7 @@ async def test_a_client_keeps_and_recalls_over_standard_input_and_output(tmp_pat
 
 def test_the_daemon_ends_with_its_client_and_prints_nothing_but_answers(tmp_path):
     vault, state = folders(tmp_path)
-    env = environment(state, VAULTD_TRANSPORT="stdio", VAULTD_EMBEDDING_PROVIDER="none")
+    env = environment(state, VAULTD_TRANSPORT="stdio", VAULTD_EMBEDDING__PROVIDER="none")
 
     ended = subprocess.run(
         command(vault),
@@ -73,7 +73,7 @@ def test_the_daemon_ends_with_its_client_and_prints_nothing_but_answers(tmp_path
 
 def test_where_a_daemon_runs_already_the_client_shares_it(tmp_path):
     vault, state = folders(tmp_path)
-    with serving(vault, state, VAULTD_EMBEDDING_PROVIDER="none") as daemon:
+    with serving(vault, state, VAULTD_EMBEDDING__PROVIDER="none") as daemon:
         env = environment(state, VAULTD_TRANSPORT="stdio")
 
         ended = subprocess.run(

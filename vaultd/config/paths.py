@@ -60,6 +60,11 @@ def log_file(folder: Path) -> Path:
     return folder / "vaultd.log"
 
 
+def calibration_file(folder: Path) -> Path:
+    """What `vaultd calibrate` found out about another embedding model."""
+    return folder / "calibration.json"
+
+
 def lock_file(folder: Path) -> Path:
     """Held by the one daemon of this vault."""
     return folder / "daemon.lock"

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from vaultd.core.errors import BadInput
+from vaultd.core.errors import BadInput, StorageFull
 from vaultd.core.text import share_of_cjk
 from vaultd.llm.embedder import Embedder, Floats, unit
 
@@ -232,6 +233,29 @@ def rounded(vector: Floats) -> list[float]:
 def builtin_calibration() -> Calibration:
     """The built-in model's, made by `bench/calibrate_builtin.py`."""
     return Calibration.from_json(json.loads(_BUILTIN.read_text("utf-8")))
+
+
+def save_calibration(path: Path, calibration: Calibration) -> None:
+    """Keep a calibration, whole or not at all. Raises StorageFull."""
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_text(json.dumps(calibration.as_json()) + "\n", "utf-8")
+        beside.replace(path)
+    except OSError as exc:
+        raise StorageFull(f"{path}: cannot be written ({exc.strerror})") from exc
+
+
+def saved_calibration(path: Path, model: str) -> Calibration | None:
+    """The calibration kept for this model; None where there is none, or one of another model. Raises BadInput."""
+    try:
+        raw: Any = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as exc:
+        raise BadInput(f"{path}: is not a calibration ({exc}); make it anew with `vaultd calibrate`") from exc
+    calibration = Calibration.from_json(raw)
+    return calibration if calibration.model == model else None
 
 
 @cache
