@@ -35,6 +35,7 @@ from vaultd.vault.atomic import remove_leftovers
 from vaultd.watch.observer import VaultObserver
 from vaultd.web.app import MOST_MESSAGE_BYTES, WebParts, build_app
 from vaultd.web.auth import Auth, Token
+from vaultd.web.credentials import sight_of
 from vaultd.web.drain import Closing
 from vaultd.web.events import EventHub
 from vaultd.web.guards import ServerNames, check_exposure
@@ -174,7 +175,12 @@ class Daemon:
         from vaultd.tools.server import build_server
 
         version = importlib.metadata.version("vaultd")
-        self._mcp = build_server(self.core.services, language=lambda: self.core.settings().language, version=version)
+        self._mcp = build_server(
+            self.core.services,
+            language=lambda: self.core.settings().language,
+            version=version,
+            sight_of=sight_of,
+        )
         mcp_app: ASGIApp = self._mcp.streamable_http_app(
             transport_security=_no_second_guard(), max_request_body_size=MOST_MESSAGE_BYTES
         )

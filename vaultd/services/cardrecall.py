@@ -139,6 +139,18 @@ class CardRecall:
         values = np.nan_to_num(self._meaning.similarities(cosines[list(there.values())])) if there else ()
         return {card_id: float(value) for card_id, value in zip(there, values, strict=True)}
 
+    def embedding_of(self, card_id: str) -> list[float] | None:
+        """The embedding of a card's first passage, as cards are compared by; None where there is none yet."""
+        with self._mirror.lock:
+            slot = self._mirror.slot_of(card_id)
+            vector = None if slot is None else self._mirror.first_vectors([slot])[0]
+        return None if vector is None or not vector.any() else [float(value) for value in vector]
+
+    @property
+    def relevance_floor(self) -> float:
+        """The relevance that a card needs to be worth showing at all."""
+        return self._settings().cards.relevance_floor
+
     # -- one question ---------------------------------------------------------------------------------------------
 
     def _recall(self, text: str, query: CardQuery, vector: Floats | None, intent: Intent) -> Recalled:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mcp.server import CacheHint, MCPServer
@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from vaultd.core.errors import VaultdError
 from vaultd.services import Services
+from vaultd.tools.cards import CardTools
 from vaultd.tools.reading import Reading
 from vaultd.tools.resources import add_prompts, add_resources
 from vaultd.tools.writing import Writing
@@ -74,8 +75,18 @@ def _invalid(tool: Any, arguments: dict[str, Any]) -> str:
     return ""
 
 
-def build_server(services: Services, *, language: Any, version: str, icons: Sequence[Any] = ()) -> MemoryServer:
-    """The server with everything registered. `language` is called for each answer, since it may change while running."""
+def build_server(
+    services: Services,
+    *,
+    language: Any,
+    version: str,
+    icons: Sequence[Any] = (),
+    sight_of: Callable[[Any], str | None] = lambda _: None,
+) -> MemoryServer:
+    """The server with everything registered. `language` is called for each answer, since it may change while running.
+
+    `sight_of` tells the scope that the credential of an HTTP request (None: there is none) carries.
+    """
     server = MemoryServer(
         "vaultd",
         title="vaultd memory",
@@ -86,6 +97,7 @@ def build_server(services: Services, *, language: Any, version: str, icons: Sequ
     )
     Reading(services, language).add_to(server)
     Writing(services, language).add_to(server)
+    CardTools(services, language, sight_of).add_to(server)
     add_prompts(server, language)
     add_resources(server, services)
     for tool in server._tool_manager.list_tools():

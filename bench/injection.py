@@ -1,0 +1,149 @@
+"""How good injection is, on the labelled messages of tests/data: `python -m bench.injection [--verbose] [--json FILE]`.
+
+200 cards, all fresh (the hardest case: recency counts in full for each), the built-in model. *Right*: of the messages
+that a card answers, the share with that card among the injected. *Irrelevant*: the share of all messages that were given
+at least one card that does not belong there; *irrelevant cards*: the share of all injected cards that do not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import tempfile
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from vaultd.compose import Core, compose
+from vaultd.core.card import Intent
+from vaultd.core.properties import moment_text
+from vaultd.scoring.intent import intent_of
+from vaultd.services.cardrecall import CardQuery
+from vaultd.settings import Settings
+from vaultd.vault import codec
+
+DATA = Path(__file__).parents[1] / "tests" / "data"
+
+
+def lines(name: str) -> list[dict]:
+    return [json.loads(line) for line in (DATA / name).read_text("utf-8").splitlines()]
+
+
+def write_cards(vault: Path, cards: list[dict], created: datetime) -> None:
+    (vault / "cards").mkdir(parents=True)
+    for number, card in enumerate(cards):
+        card_id = f"20261130-{number + 1:03d}"
+        record = {
+            "id": card_id,
+            "topic": card["topic"],
+            "type": card["type"],
+            "tags": card["tags"],
+            "importance": card["importance"],
+            "created_at": moment_text(created),
+            "updated_at": moment_text(created),
+        }
+        (vault / "cards" / f"{card_id}.md").write_bytes(codec.new_note(record, card["content"] + "\n"))
+
+
+async def opened(vault: Path, state: Path) -> tuple[Core, asyncio.Task]:
+    settings = Settings()
+    core = compose(replace(settings, vault=replace(settings.vault, path=vault)), state, clock=lambda: datetime.now(UTC))
+    await asyncio.to_thread(core.open_index)
+    consumer = asyncio.create_task(core.pipeline.run())
+    assert core.queue is not None, "this platform has no built-in model"
+    core.queue.start()
+    core.pipeline.put_all((await asyncio.to_thread(core.compare)).paths)
+    await core.pipeline.idle()
+    await asyncio.to_thread(core.queue.wait_idle, 600)
+    await core.services.intents.learn()
+    return core, consumer
+
+
+@dataclass
+class Figures:
+    asked: int = 0
+    answered: int = 0
+    right: int = 0
+    given: int = 0
+    given_wrong: int = 0
+    messages_wrong: int = 0
+    silent: int = 0
+    silent_wrong: int = 0
+
+    def shown(self) -> dict[str, float]:
+        return {
+            "messages": self.asked,
+            "right": self.right / self.answered,
+            "irrelevant": self.messages_wrong / self.asked,
+            "irrelevant_cards": self.given_wrong / max(self.given, 1),
+            "irrelevant_where_none_belongs": self.silent_wrong / max(self.silent, 1),
+        }
+
+
+async def measure(core: Core, *, verbose: bool) -> dict[str, dict[str, float]]:
+    out: dict[str, Figures] = {"all": Figures(), "zh": Figures(), "en": Figures()}
+    for asked in lines("injections.jsonl"):
+        found = await core.services.card_recall(CardQuery(asked["text"]))
+        given = [int(hit.view.card.id[-3:]) - 1 for hit in found.kept]
+        wrong = [number for number in given if number not in asked["expect"]]
+        for figures in (out["all"], out[asked["lang"]]):
+            figures.asked += 1
+            figures.given += len(given)
+            figures.given_wrong += len(wrong)
+            figures.messages_wrong += bool(wrong)
+            figures.silent += not asked["expect"]
+            figures.silent_wrong += not asked["expect"] and bool(wrong)
+            figures.answered += bool(asked["expect"])
+            figures.right += bool(set(asked["expect"]) & set(given))
+        missed = asked["expect"] and not set(asked["expect"]) & set(given)
+        if verbose and (wrong or missed):
+            print(f"{'MISSED' if missed else 'wrong '} [{found.intent}] {asked['text']}  expect {asked['expect']}")
+            for hit in found.hits[:6]:
+                number = int(hit.view.card.id[-3:]) - 1
+                if hit.fate.value == "kept" or number in asked["expect"]:
+                    parts = hit.parts
+                    print(
+                        f"    {hit.fate.value:16} {number:3} {parts.final:.2f} rel {parts.relevance:.2f} sim {parts.similarity or 0:.2f} "
+                        f"kw {parts.keyword:.2f} fit {parts.typefit:.1f}  {hit.view.card.topic} {(hit.view.text or '')[:50]}"
+                    )
+    return {name: figures.shown() for name, figures in out.items()}
+
+
+async def intents(core: Core) -> dict[str, float]:
+    labelled = lines("intents.jsonl")
+    words = sum(intent_of(one["text"]) is Intent(one["intent"]) for one in labelled)
+    both = 0
+    for one in labelled:
+        vector = await core.services.meaning.raw_of(one["text"])
+        both += core.services.intents(one["text"], vector) is Intent(one["intent"])
+    return {"messages": len(labelled), "words": words / len(labelled), "words_and_prototypes": both / len(labelled)}
+
+
+async def run(options: argparse.Namespace) -> dict:
+    with tempfile.TemporaryDirectory() as folder:
+        vault, state = Path(folder, "vault"), Path(folder, "state")
+        state.mkdir()
+        write_cards(vault, lines("cards.jsonl"), datetime.now(UTC))
+        core, consumer = await opened(vault, state)
+        try:
+            return {"injection": await measure(core, verbose=options.verbose), "intent": await intents(core)}
+        finally:
+            consumer.cancel()
+            await core.services.gateway.close()
+            await asyncio.to_thread(core.close)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--verbose", action="store_true", help="tell of each message that went wrong")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    figures = asyncio.run(run(options))
+    print(json.dumps(figures, indent=2))
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=2))
+
+
+if __name__ == "__main__":
+    main()
