@@ -80,3 +80,14 @@ def test_folder_that_cannot_be_made_is_one_line(run, home):
 
     assert result.exit_code == 1
     assert "cannot be written" in result.stderr
+
+
+def test_a_base_for_obsidian_is_written_once_and_a_persons_edit_of_it_stays(run, home):
+    run("init", "--vault", "Notes", "--with-base", "--yes")
+    base = home / "Notes/Memories.base"
+    assert yaml.safe_load(base.read_text())["views"]
+
+    base.write_text("mine")
+    assert run("init", "--vault", "Notes", "--with-base", "--yes").exit_code == 0
+
+    assert base.read_text() == "mine"

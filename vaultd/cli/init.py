@@ -20,7 +20,7 @@ from vaultd.config.paths import config_path
 from vaultd.config.saving import save
 from vaultd.config.values import as_text
 from vaultd.core.errors import BadInput, StorageFull
-from vaultd.settings import KEYS, Value, value_of
+from vaultd.settings import KEYS, Settings, Value, value_of
 from vaultd.vault.layout import CARDS, CONVERSATIONS, FOLDERS, INBOX, Layout
 
 VAULT_ID_BYTES: Final = 8
@@ -72,9 +72,11 @@ def init(
     settings = load_settings(path if path.exists() else None, folder, changes).settings
     layout = Layout(folder, memory_root=settings.memory.root)
     steps = [*_folder_steps(layout), *_settings_step(path, changes)]
-    steps += _gift(layout, "Memories.base", layout.root / settings.memory.root) if with_base else []
-    steps += _gift(layout, "obsidian-plugin", layout.root / ".obsidian/plugins/vaultd") if with_plugin else []
+    steps += _base_step(layout, settings) if with_base else []
+    steps += _plugin_step(layout.root / ".obsidian/plugins/vaultd") if with_plugin else []
     _carry_out(steps, yes)
+    if with_plugin:
+        say("In Obsidian: Settings → Community plugins → vaultd → on; it asks for the token (`vaultd token`).")
     say("Next: `vaultd serve`, and `vaultd config client NAME --write` for your MCP client.")
 
 
@@ -139,13 +141,36 @@ def _settings_step(path: Path, changes: dict[str, Value]) -> list[Step]:
     return [Step(f"settings in {path}: {about}", lambda: save(path, new))] if new else []
 
 
-def _gift(layout: Layout, name: str, target: Path) -> list[Step]:
-    """A file or folder that comes with the package and belongs into the vault."""
-    source = files("vaultd").joinpath("data", name)
-    if not (source.is_file() or source.is_dir()):
-        raise BadInput(f"this version of vaultd brings no {name}; leave out the option for it")
-    place = target / name if source.is_file() else target
-    return [] if place.exists() else [Step(str(place), lambda: _place(source, place))]
+def _base_step(layout: Layout, settings: Settings) -> list[Step]:
+    """A base that is there is the person's, whatever is in it."""
+    from vaultd.cli.basefile import NAME, base_text
+
+    place = layout.root / settings.memory.root / NAME
+    text = base_text(settings)
+    return [] if place.exists() else [Step(f"tables for Obsidian: {place}", lambda: _write(place, text))]
+
+
+def _write(place: Path, text: str) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _plugin_step(target: Path) -> list[Step]:
+    source = _plugin()
+    parts = [item for item in source.iterdir() if item.is_file()]
+    if all((target / item.name).is_file() and (target / item.name).read_bytes() == item.read_bytes() for item in parts):
+        return []
+    return [Step(f"the Obsidian plugin: {target}", lambda: _place(source, target))]
+
+
+def _plugin() -> Traversable:
+    """The built plugin: in the package, or beside it in a checkout. Raises BadInput where neither is there."""
+    package = files("vaultd")
+    built = Path(str(package)).parent / "obsidian-plugin-stub" / "dist"
+    for place in (package.joinpath("data", "obsidian-plugin"), built):
+        if place.is_dir():
+            return place
+    raise BadInput("this version of vaultd brings no Obsidian plugin; leave out --with-plugin")
 
 
 def _place(source: Traversable, place: Path) -> None:
