@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -66,9 +66,10 @@ def init(
     changes: dict[str, Value] = {"vault.path": folder}
     if root is not None:
         changes["memory.root"] = check_value("memory.root", root, Path.cwd())
+    path = config_path(config, os.environ)
+    language = language or (None if path.exists() else _language_here(os.environ))
     if language is not None:
         changes["language"] = language
-    path = config_path(config, os.environ)
     settings = load_settings(path if path.exists() else None, folder, changes).settings
     layout = Layout(folder, memory_root=settings.memory.root)
     steps = [*_folder_steps(layout), *_settings_step(path, changes)]
@@ -87,6 +88,12 @@ def _ask_vault(config: Path | None, yes: bool) -> Path:
     if yes:
         return proposal
     return Path(click.prompt("Your vault's folder (a new one is fine)", default=str(proposal)))
+
+
+def _language_here(environ: Mapping[str, str]) -> str | None:
+    """English for those whose system speaks it; None leaves the default. For a new settings file only."""
+    locale = next((environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if environ.get(name)), "")
+    return "en" if locale.lower().startswith("en") else None
 
 
 def _carry_out(steps: list[Step], yes: bool) -> None:
