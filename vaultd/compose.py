@@ -50,8 +50,10 @@ from vaultd.services.cardlist import CardList
 from vaultd.services.cardrecall import CardRecall
 from vaultd.services.cards import Cards
 from vaultd.services.condensing import Condensing
+from vaultd.services.conflicts import Conflicts
 from vaultd.services.conversations import Conversations
 from vaultd.services.diary import Diary
+from vaultd.services.doctor import Doctor
 from vaultd.services.explain import Explain
 from vaultd.services.forget import Forget
 from vaultd.services.gateway import Gateway
@@ -67,6 +69,7 @@ from vaultd.services.matching import Matching
 from vaultd.services.meaning import Meaning
 from vaultd.services.network import Network
 from vaultd.services.overview import Overview
+from vaultd.services.ownership import OwnershipOfLifecycle
 from vaultd.services.recall import Recall
 from vaultd.services.reflect import Reflect
 from vaultd.services.reindexing import Reindexing
@@ -161,6 +164,10 @@ class VaultGround:
         """Whether the index has a note at this path."""
         return self._mirror.by_path(path) is not None
 
+    def missed(self, path: NotePath) -> bool:
+        """Whether the index has a note at this path whose text stands nowhere else."""
+        return self._mirror.is_only_one(path)
+
     def notes(self) -> int:
         """How many notes the index has."""
         return len(self._mirror)
@@ -247,6 +254,11 @@ class Core:
         self.mirror.recentre(centre, batches)
         self.fitted_to = len(vectors)
 
+    @property
+    def aside(self) -> tuple[NotePath, ...]:
+        """Numbered copies of cloud drives that have no row."""
+        return () if self.indexer is None else tuple(self.indexer.aside)
+
     def place_of(self, path: str) -> Place:
         """What a note's folder says of it."""
         return Place(self.layout.role_of(path), self.layout.folder_kind(path))
@@ -255,11 +267,11 @@ class Core:
         note = self.reader.read(path)
         return None if note is None else note.body
 
-    def apply(self, paths: Sequence[NotePath]) -> BatchReport:
+    def apply(self, paths: Sequence[NotePath], admits: Callable[[Sequence[NotePath]], bool]) -> BatchReport:
         """Have the indexer look at a batch. Blocks."""
         if self.indexer is None:
             raise IndexUnavailable("the index is not open yet")
-        return self.indexer.apply(paths)
+        return self.indexer.apply(paths, admits)
 
     def on_batch(self, report: BatchReport) -> None:
         """A batch was applied: what changed gets its embeddings, and listeners hear of it."""
@@ -392,7 +404,7 @@ def compose(
     pipeline = Pipeline(
         inbox,
         ground,
-        apply=lambda paths: holder[0].apply(paths),
+        apply=lambda paths, admits: holder[0].apply(paths, admits),
         on_batch=lambda report: holder[0].on_batch(report),
     )
     progress = Progress(started=now(), embedder=model.name, problem=model.why)
@@ -419,6 +431,7 @@ def compose(
     waiting = Waiting(layout, scribe, reader, mirror, now)
     lifecycle = Lifecycle(layout.state_dir, machine)
     active = ActiveFiles(now)
+    conflicts = Conflicts(layout, reader, mirror, scribe, lambda: holder[0].aside)
     housekeeping = Housekeeping(
         layout, scribe, reader, mirror, journal, reinforce, active, live, now, lifecycle.owns, state
     )
@@ -474,6 +487,21 @@ def compose(
         forget=forget,
         waiting=waiting,
         housekeeping=housekeeping,
+        conflicts=conflicts,
+        ownership=OwnershipOfLifecycle(lifecycle, now),
+        doctor=Doctor(
+            layout,
+            reader,
+            writer,
+            mirror,
+            conflicts,
+            housekeeping,
+            health,
+            lifecycle,
+            state,
+            drift=lambda: holder[0].compare().paths,
+            look=pipeline.put_all,
+        ),
         active=active,
         browse=browse,
         explain=Explain(mirror, matching, meaning, live, now),

@@ -27,8 +27,7 @@ def merge_file(base: Path, ours: Path, theirs: Path, marker_size: int, path: str
     Examples:
       vaultd merge-file base.md mine.md yours.md
     """
-    from vaultd.vault.gitsetup import LEFT_TO_A_PERSON
-    from vaultd.vault.merging import merge_notes
+    from vaultd.vault.merging import LEFT_TO_A_PERSON, merge_notes
 
     try:
         sides = [place.read_bytes() for place in (base, ours, theirs)]

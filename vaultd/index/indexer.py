@@ -78,8 +78,13 @@ class Indexer:
         self.aside: dict[NotePath, FileStamp] = {}
         self.anew: set[NotePath] = set()
 
-    def apply(self, paths: Iterable[NotePath]) -> BatchReport:
-        """Look at each path once. One note that fails is logged and counted; the others go on."""
+    def apply(
+        self, paths: Iterable[NotePath], admits: Callable[[Sequence[NotePath]], bool] = lambda _: True
+    ) -> BatchReport:
+        """Look at each path once. One note that fails is logged and counted; the others go on.
+
+        `admits` is asked whether the notes that are gone, and stand nowhere else now, may leave.
+        """
         report = BatchReport()
         present: list[Note] = []
         gone: list[NotePath] = []
@@ -97,8 +102,12 @@ class Indexer:
         vanished = self._vanished(gone)
         for note in sorted(present, key=lambda n: (len(n.path), n.path)):
             self._put(note, vanished, report)
+        missed = [path for path in gone if self._mirror.is_only_one(path)]
+        held = set() if not missed or admits(missed) else set(missed)
         for path in gone:
-            self._remove(path, report)
+            self.aside.pop(path, None)
+            if path not in held:
+                self._remove(path, report)
         for path in [path for path in self.aside if sync.numbered_sibling(path) in gone]:
             self._look_again(path, report)
         self._mirror.fold()

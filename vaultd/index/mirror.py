@@ -182,6 +182,14 @@ class Mirror:
         row = None if slot is None else self._rows[slot]
         return row if row is not None and row.body_key == body_key else None
 
+    def is_only_one(self, path: str) -> bool:
+        """Whether a note is here whose body no other note came with since."""
+        row = self.by_path(path)
+        if row is None:
+            return False
+        other = self.with_body(row.body_key)
+        return other is None or other.id == row.id
+
     def below(self, folder: str) -> list[Row]:
         """The rows of notes in a folder or below it; "" is the whole vault."""
         prefix = f"{path_key(folder)}/" if folder else ""

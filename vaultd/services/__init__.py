@@ -11,8 +11,10 @@ from vaultd.services.cardcare import CardCare
 from vaultd.services.cardlist import CardList
 from vaultd.services.cardrecall import CardRecall
 from vaultd.services.cards import Cards
+from vaultd.services.conflicts import Conflicts
 from vaultd.services.conversations import Conversations
 from vaultd.services.diary import Diary
+from vaultd.services.doctor import Doctor
 from vaultd.services.explain import Explain
 from vaultd.services.forget import Forget
 from vaultd.services.gateway import Gateway
@@ -24,6 +26,7 @@ from vaultd.services.matching import Matching
 from vaultd.services.meaning import Meaning
 from vaultd.services.network import Network
 from vaultd.services.overview import Overview
+from vaultd.services.ownership import OwnershipOfLifecycle
 from vaultd.services.recall import Recall
 from vaultd.services.reflect import Reflect
 from vaultd.services.reindexing import Reindexing
@@ -57,6 +60,9 @@ class Services:
     forget: Forget
     waiting: Waiting
     housekeeping: Housekeeping
+    conflicts: Conflicts
+    ownership: OwnershipOfLifecycle
+    doctor: Doctor
     active: ActiveFiles
     browse: Browse
     explain: Explain

@@ -20,6 +20,7 @@ from vaultd.vault.merge3 import Agreed, Clash, merge3
 from vaultd.vault.yamlscalar import same
 
 LABELS: Final = ("ours", "base", "theirs")
+LEFT_TO_A_PERSON: Final = 77  # exit code of `merge-file --driver` for markers; no crash ends with it
 _PATH: Final = "merge"  # errors of a side are answered by a plain merge, so their path is never seen
 
 

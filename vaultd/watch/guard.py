@@ -17,10 +17,14 @@ class DeletionGuard:
 
     def __init__(self) -> None:
         self._recent: deque[tuple[float, int]] = deque()
+        self._confirmed: set[NotePath] = set()
         self.held: dict[NotePath, None] = {}
 
     def admit(self, gone: Sequence[NotePath], notes: int, now: float) -> bool:
         """Whether these deletions may pass, out of `notes` in the index before; if not, they are held."""
+        gone = [path for path in gone if path not in self._confirmed]
+        if not gone:
+            return True
         while self._recent and self._recent[0][0] < now - WINDOW_S:
             self._recent.popleft()
         recent = sum(count for _, count in self._recent)
@@ -28,17 +32,18 @@ class DeletionGuard:
         if self.held or (together > COUNT and together > SHARE * (notes + recent)):
             self.held.update(dict.fromkeys(gone))
             return False
-        if gone:
-            self._recent.append((now, len(gone)))
+        self._recent.append((now, len(gone)))
         return True
 
     def returned(self, path: NotePath) -> None:
         """A note that was held is there again."""
         self.held.pop(path, None)
+        self._confirmed.discard(path)
 
     def confirm(self) -> tuple[NotePath, ...]:
         """The person says that the deletions are meant; the held paths are given back to be looked at."""
         held = tuple(self.held)
+        self._confirmed.update(held)
         self.held.clear()
         self._recent.clear()
         return held

@@ -42,6 +42,9 @@ class Ground(Protocol):
     def known(self, path: NotePath) -> bool:
         """Whether the index has a note at this path."""
 
+    def missed(self, path: NotePath) -> bool:
+        """Whether the index has a note at this path whose text stands nowhere else."""
+
     def notes(self) -> int:
         """How many notes the index has."""
 
@@ -63,7 +66,7 @@ class Pipeline:
         self,
         inbox: Inbox,
         ground: Ground,
-        apply: Callable[[Sequence[NotePath]], BatchReport],
+        apply: Callable[[Sequence[NotePath], Callable[[Sequence[NotePath]], bool]], BatchReport],
         on_batch: Callable[[BatchReport], None],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -200,8 +203,9 @@ class Pipeline:
 
     async def _do(self, batch: dict[NotePath, list[asyncio.Future[None]]]) -> None:
         try:
-            paths = await asyncio.to_thread(self._admitted, list(batch))
-            report = await asyncio.to_thread(self._apply, paths)
+            paths = list(batch)
+            await asyncio.to_thread(self._check_root, paths)
+            report = await asyncio.to_thread(self._apply, paths, self._admits)
         except VaultUnavailable as exc:
             self._keep_for_later(batch, exc)
             return
@@ -210,27 +214,37 @@ class Pipeline:
         self.counters.batches += 1
         self.counters.failed += len(report.failed)
         self._on_batch(report)
+        self._let_go()
         for waiters in batch.values():
             for waiter in waiters:
                 if not waiter.done():
                     waiter.set_result(None)
 
-    def _admitted(self, paths: Sequence[NotePath]) -> list[NotePath]:
-        """The paths that may be looked at now. Raises VaultUnavailable while the root is missing."""
-        there: list[NotePath] = []
-        gone: list[NotePath] = []
+    def _check_root(self, paths: Sequence[NotePath]) -> None:
+        """Raises VaultUnavailable where notes are gone because the root is."""
+        gone = False
         for path in paths:
             if self._ground.stamp(path) is not None:
                 self._guard.returned(path)
-                there.append(path)
-            elif self._ground.known(path):
-                gone.append(path)
+            else:
+                gone = gone or self._ground.known(path)
         if gone and not self._ground.available():
             raise VaultUnavailable("the vault's folder is missing or empty; mount it again, the memory is kept")
-        if gone and not self._guard.admit(gone, self._ground.notes(), self._monotonic()):
-            log.warning("%d notes vanished at once; `vaultd confirm-deletions` if that is meant", len(gone))
-            return there
-        return [*there, *gone]
+
+    def _admits(self, missed: Sequence[NotePath]) -> bool:
+        """Whether notes that are gone, and stand nowhere else, may leave the index."""
+        if self._guard.admit(missed, self._ground.notes(), self._monotonic()):
+            return True
+        log.warning("%d notes vanished at once; `vaultd confirm-deletions` if that is meant", len(missed))
+        return False
+
+    def _let_go(self) -> None:
+        """Deletions that were held back and turned out to be moves need nobody's word."""
+        moved = [path for path in self._guard.held if not self._ground.missed(path)]
+        for path in moved:
+            self._guard.returned(path)
+        if moved:
+            self.put_all(moved)
 
     def _keep_for_later(self, batch: dict[NotePath, list[asyncio.Future[None]]], exc: VaultUnavailable) -> None:
         if not self._unavailable:

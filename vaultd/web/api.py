@@ -21,6 +21,7 @@ from vaultd.web.network import NetworkEndpoint
 from vaultd.web.openapi import described
 from vaultd.web.search import Search
 from vaultd.web.settings import Config
+from vaultd.web.upkeep import Upkeep
 
 Text = Callable[[], Awaitable[str]]
 
@@ -39,6 +40,7 @@ def api_endpoints(
         *HealthEndpoints(services, status).endpoints(),
         *Imports(services.importer).endpoints(),
         *Batch(services).endpoints(),
+        *Upkeep(services).endpoints(),
         *Hooks(breath, dream).endpoints(),
     ]
 

@@ -1,0 +1,202 @@
+"""What is wrong, where, and how to mend it. `fix` touches only what is vaultd's own."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from vaultd.core.bucket import Role
+from vaultd.core.note import NotePath
+from vaultd.core.properties import BUCKET_SPECS, CARD_SPECS, PropertyReader, Shape
+from vaultd.index.mirror import Mirror
+from vaultd.index.rows import Row
+from vaultd.services.conflicts import Conflicts
+from vaultd.services.health import Health
+from vaultd.services.housekeeping import Housekeeping
+from vaultd.vault import gitsetup, sync
+from vaultd.vault.atomic import Leftover, remove_leftovers
+from vaultd.vault.layout import Layout
+from vaultd.vault.lifecycle import Lifecycle
+from vaultd.vault.reader import VaultReader
+from vaultd.vault.writer import VaultWriter
+
+Level = Literal["error", "warning", "hint"]
+ROOM_WANTED_BYTES: Final = 500 * 1024 * 1024
+OLDEST_PYTHON: Final = (3, 11)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong. `where` is a path in the vault, or a part of vaultd; `fixable` by `--fix`."""
+
+    level: Level
+    what: str
+    where: str
+    mend: str
+    line: int | None = None
+    fixable: bool = False
+
+
+class Doctor:
+    """Looks at everything once."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        reader: VaultReader,
+        writer: VaultWriter,
+        mirror: Mirror,
+        conflicts: Conflicts,
+        housekeeping: Housekeeping,
+        health: Health,
+        lifecycle: Lifecycle,
+        state: Path,
+        drift: Callable[[], Sequence[NotePath]],
+        look: Callable[[Iterable[NotePath]], None],
+    ) -> None:
+        self._layout = layout
+        self._reader = reader
+        self._writer = writer
+        self._mirror = mirror
+        self._conflicts = conflicts
+        self._housekeeping = housekeeping
+        self._health = health
+        self._lifecycle = lifecycle
+        self._state = state
+        self._drift = drift
+        self._look = look
+
+    async def __call__(self) -> list[Finding]:
+        """All findings, errors first. Raises VaultUnavailable."""
+        found = [*await self._disputes(), *await asyncio.to_thread(lambda: list(self._findings()))]
+        order = {"error": 0, "warning": 1, "hint": 2}
+        return sorted(found, key=lambda finding: (order[finding.level], finding.where, finding.line or 0))
+
+    async def fix(self) -> list[str]:
+        """Mend what is vaultd's own: leftovers, conflicts in our keys, adoption, drift. What was done, in lines."""
+        done = [f"removed {left.place}" for left in await asyncio.to_thread(self._clear_leftovers)]
+        for conflict in await self._conflicts.all():
+            if conflict.solvable:
+                await self._conflicts.solve(conflict.path)
+                done.append(f"merged the copies of {conflict.path}")
+        kept = await self._housekeeping()
+        if kept.adopted or kept.moved:
+            done.append(f"completed {kept.adopted} notes, moved {kept.moved}")
+        differing = await asyncio.to_thread(self._drift)
+        if differing:
+            self._look(differing)
+            done.append(f"had {len(differing)} notes looked at again")
+        return done
+
+    def _clear_leftovers(self) -> tuple[Leftover, ...]:
+        with self._writer.exclusively():
+            return remove_leftovers(self._layout.root, displaced=self._writer.keep_displaced)
+
+    async def _disputes(self) -> list[Finding]:
+        out: list[Finding] = []
+        for conflict in await self._conflicts.all():
+            what = "conflict markers of a merge that was not finished"
+            if conflict.line is None:
+                what = f"conflict copies beside it: {', '.join(conflict.copies)}"
+            out.append(Finding("error", what, conflict.path, conflict.how, conflict.line, conflict.solvable))
+        return out
+
+    def _findings(self) -> Iterator[Finding]:
+        yield from self._notes()
+        yield from self._skipped()
+        yield from self._index()
+        yield from self._git()
+        yield from self._environment()
+        for problem in self._layout.problems:
+            yield Finding("warning", problem, "settings", "change Obsidian's excluded files or vault.exclude")
+
+    def _notes(self) -> Iterator[Finding]:
+        for row in self._mirror.rows():
+            if row.problem and not row.problem.startswith("conflict markers"):
+                mend = "mend the line in Obsidian's source view; until then the note is searchable and never written"
+                yield Finding("error", row.problem, row.path, mend, row.problem_line)
+            elif row.copied:
+                mend = "it gets an id of its own when it is quiet; nothing to do"
+                yield Finding("hint", "carries the id of another note", row.path, mend, fixable=True)
+            elif row.role in (Role.BUCKET, Role.CARD):
+                yield from self._values(row)
+
+    def _values(self, row: Row) -> Iterator[Finding]:
+        note = self._reader.read(row.path)
+        if note is None:
+            return
+        reader = PropertyReader(note.properties)
+        for spec in CARD_SPECS if row.role is Role.CARD else BUCKET_SPECS:
+            _ask(reader, spec.key, spec.shape)
+        for wrong in reader.findings:
+            what = f"{wrong.key}: {wrong.value} {wrong.reason}"
+            yield Finding("warning", what, row.path, "correct the value; until then the nearest valid one counts")
+
+    def _skipped(self) -> Iterator[Finding]:
+        for skipped in self._reader.scan().skipped:
+            if sync.conflict_original(skipped.path) is not None:
+                continue
+            level: Level = "warning" if skipped.still_there else "hint"
+            mend = "download it" if "cloud" in skipped.reason or "iCloud" in skipped.reason else "nothing, if meant so"
+            yield Finding(level, skipped.reason, skipped.path, mend)
+
+    def _index(self) -> Iterator[Finding]:
+        status = self._health.status()
+        drift = self._drift()
+        if drift:
+            what = f"{len(drift)} notes differ from the vault"
+            yield Finding("warning", what, "index", "wait for the next comparison, or `vaultd reindex`", fixable=True)
+        if status["held_deletions"]:
+            what = f"{status['held_deletions']} notes vanished at once; they are kept in the index"
+            yield Finding("error", what, "vault", "bring the folder back, or `vaultd confirm-deletions`")
+        if status["index_problem"]:
+            yield Finding("warning", str(status["index_problem"]), "index", "see the daemon's log")
+        if status["failed"]:
+            yield Finding("warning", f"{status['failed']} passages have no embedding", "index", "`vaultd reindex`")
+
+    def _git(self) -> Iterator[Finding]:
+        state = gitsetup.status(self._layout.root)
+        if state.in_git and not state.complete:
+            missing = "the merge driver is not set up in this clone"
+            if state.driver and not state.driver_works:
+                missing = "the merge driver's command is gone"
+            yield Finding("warning", missing, "git", "`vaultd git install`, once in each clone")
+        merging = sync.merge_under_way(self._layout.root)
+        if merging is not None:
+            yield Finding("warning", f"a git {merging} is under way: nothing is written", "git", "finish or abort it")
+        claim = self._lifecycle.claim()
+        if claim is not None and not self._lifecycle.is_ours(claim):
+            what = f"{claim.name or claim.machine} owns the life cycle: this machine forgets and moves nothing"
+            yield Finding("hint", what, "lifecycle", "`vaultd lifecycle claim` takes it over")
+
+    def _environment(self) -> Iterator[Finding]:
+        if sys.version_info < OLDEST_PYTHON:
+            yield Finding("error", f"Python {sys.version.split()[0]} is too old", "environment", "use 3.11 or newer")
+        for where, place in (("vault", self._layout.root), ("state folder", self._state)):
+            free = shutil.disk_usage(place).free
+            if free < ROOM_WANTED_BYTES:
+                yield Finding("warning", f"only {free >> 20} MiB are free", where, "make room on that disk")
+        progress = self._health.progress
+        if not progress.embedder:
+            why = progress.problem or "no embedding model"
+            yield Finding("hint", f"search goes by words alone: {why}", "embedding", "set embedding.provider")
+
+
+def _ask(reader: PropertyReader, key: str, shape: Shape) -> None:
+    """Read a property as its type, so that the reader notes what is wrong with it."""
+    match shape:
+        case Shape.TEXT:
+            reader.text(key)
+        case Shape.LIST:
+            reader.texts(key)
+        case Shape.NUMBER | Shape.WHOLE:
+            reader.number(key, None)
+        case Shape.CHECKBOX:
+            reader.checkbox(key)
+        case Shape.MOMENT:
+            reader.moment(key)
