@@ -19,7 +19,7 @@ FAILED: Final = 1
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "init": ("vaultd.cli.init:init", "Set up a vault: folders and settings."),
     "serve": ("vaultd.cli.serve:serve", "Serve the vault: MCP, REST API and dashboard."),
-    "mcp": ("vaultd.cli.mcp:mcp", "Speak MCP on stdin and stdout, for clients that start a process."),
+    "mcp": ("vaultd.cli.mcp:mcp", "Speak MCP on stdin and stdout, for clients that start it."),
     "status": ("vaultd.cli.status:status", "Tell whether a daemon runs, and how its index is."),
     "search": ("vaultd.cli.search:search", "Search memories and notes."),
     "add": ("vaultd.cli.add:add", "Keep a text as a memory."),

@@ -17,6 +17,11 @@ def mcp(config: Path | None, vault: Path | None) -> int:
 
     A thin bridge to the daemon of the vault, which it starts where none runs; all clients share that daemon.
     `vaultd config client NAME` prints what a client needs to start this.
+
+    \b
+    Examples:
+      vaultd mcp --vault ~/Notes
+      claude mcp add vaultd -- vaultd mcp --vault ~/Notes
     """
     loaded = load_settings(config, vault)
     vault_of(loaded.settings)
