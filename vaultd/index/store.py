@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vaultd.core.errors import IndexUnavailable, StorageFull
+from vaultd.index.lance import import_lancedb
 from vaultd.index.postings import Postings
 from vaultd.index.rows import Row
 from vaultd.index.schema import (
@@ -84,7 +85,7 @@ class Store:
         """
         for name, value in (("LANCEDB_LOG", "error"), ("OPENBLAS_NUM_THREADS", "1")):
             os.environ.setdefault(name, value)
-        import lancedb
+        lancedb = import_lancedb(whole=self._uri.startswith("db://"))
 
         if self._local:
             Path(self._uri).mkdir(parents=True, exist_ok=True)

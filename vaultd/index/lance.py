@@ -1,0 +1,79 @@
+"""Import lancedb without the half of it that only speaks to catalogue servers.
+
+`import lancedb` spends more than half of its two seconds on generated classes for the REST protocol of namespaces, of
+which a table in a folder or a bucket needs none. For those the classes are stood in for by empty ones; where the import
+fails that way, and for `db://` addresses, everything is imported as it is.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import logging
+import sys
+from collections.abc import Sequence
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+_SKIPPED = ("lance_namespace", "lance_namespace_urllib3_client")
+
+
+class _Empty(ModuleType):
+    """A module in which every name is a class that holds what it is given."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        base = Exception if name.endswith("Error") else SimpleNamespace
+        empty = type(name, (base,), {"__module__": self.__name__})
+        setattr(self, name, empty)
+        return empty
+
+
+class _Skip(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds empty modules for the packages that are skipped."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """A spec for what is skipped, nothing for the rest."""
+        if fullname.partition(".")[0] in _SKIPPED:
+            return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+        return None
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        """An empty module."""
+        return _Empty(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing to run."""
+
+
+def _forget(*packages: str) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] in packages]:
+        del sys.modules[name]
+
+
+def import_lancedb(*, whole: bool = False) -> Any:
+    """The lancedb module; `whole` imports the client of catalogue servers as well."""
+    if "lancedb" in sys.modules:
+        return sys.modules["lancedb"]
+    if whole or any(name in sys.modules for name in _SKIPPED):
+        return importlib.import_module("lancedb")
+    skip = _Skip()
+    sys.meta_path.insert(0, skip)
+    try:
+        return importlib.import_module("lancedb")
+    except (ImportError, AttributeError, TypeError, NameError) as exc:
+        log.info("lancedb is imported whole: %s", exc)
+        _forget("lancedb", *_SKIPPED)
+    finally:
+        sys.meta_path.remove(skip)
+    return importlib.import_module("lancedb")
