@@ -45,7 +45,7 @@ class Window:
     def open(self, path: str) -> None:
         """Go to a path and wait until the page has drawn itself."""
         self.page.goto(self.daemon.url + path)
-        self.page.wait_for_selector("#page > *")
+        self.page.wait_for_selector("#page > *", state="attached")
 
     def serious_findings(self) -> list[str]:
         """What axe-core calls serious or critical on the page as it is."""

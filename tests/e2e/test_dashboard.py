@@ -243,7 +243,7 @@ def test_at_phone_width_nothing_overflows_and_all_is_reached(browser, daemon, da
             assert w.serious_findings() == [], path
         w.page.get_by_role("button", name="Back").click()
         w.page.locator("a.entry").first.wait_for()
-        w.page.get_by_role("button", name="More").click()
+        w.page.get_by_role("button", name="More", exact=True).click()
         w.page.get_by_role("link", name="Settings").click()
         w.page.get_by_role("heading", name="Settings", level=1).wait_for()
 

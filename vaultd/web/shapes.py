@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Any
 
@@ -10,6 +11,9 @@ from vaultd.core.text import strip_wikilinks
 from vaultd.services.browsing import Alike, Item
 
 SNIPPET_CHARACTERS = 240
+_MARKDOWN = re.compile(
+    r"^[ \t]*(?:#{1,6}|[-*+]|>|\d+[.)]|---+)[ \t]+|^---+$|[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}", re.MULTILINE
+)
 
 MEMORY_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -97,7 +101,7 @@ def _rounded(value: float | None) -> float | None:
 
 def snippet(text: str, words: tuple[str, ...] = ()) -> str:
     """A piece of a text on one line, around the first of the words that stands in it."""
-    flat = " ".join(strip_wikilinks(text).split())
+    flat = " ".join(_MARKDOWN.sub("", strip_wikilinks(text)).split())
     folded = flat.casefold()
     places = [place for word in words if (place := folded.find(word.casefold())) >= 0]
     start = max(0, min(places, default=0) - SNIPPET_CHARACTERS // 4)

@@ -118,8 +118,8 @@ export class Graph {
         context.moveTo(places[2 * one], places[2 * one + 1]);
         context.lineTo(places[2 * other], places[2 * other + 1]);
       }
-      context.strokeStyle = colour(strong ? "--accent" : "--line-strong");
-      context.globalAlpha = strong ? 0.9 : near ? 0.25 : 0.6;
+      context.strokeStyle = colour(strong ? "--accent" : "--faint");
+      context.globalAlpha = strong ? 0.9 : near ? 0.15 : 0.4;
       context.stroke();
     }
     // one path a colour: thousands of nodes in a handful of calls

@@ -130,8 +130,7 @@ function themeButton() {
 }
 
 function languageButton() {
-  const other = language === "zh" ? "EN" : "中";
-  return h("button", { class: "plain", type: "button", title: t("language"), "aria-label": t("language"), lang: language === "zh" ? "en" : "zh", onclick: switchLanguage }, other);
+  return h("button", { class: "plain", type: "button", lang: language === "zh" ? "en" : "zh", onclick: switchLanguage }, t("language"));
 }
 
 function helpButton() {

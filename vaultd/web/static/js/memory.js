@@ -33,9 +33,15 @@ export function openMemory(side, id, { back, gone, changed = () => {}, compact =
       show();
     } catch (error) {
       if (left) return;
-      if (error.code === "no_such_memory") fill(side, bar(), nothing("memories", t("memory_gone"), t("memory_gone_next")));
+      if (error.code === "no_such_memory") showGone();
       else complain(error);
     }
+  }
+
+  function showGone() {
+    if (left || editor) return;
+    memory = null;
+    fill(side, bar(), nothing("memories", t("memory_gone"), t("memory_gone_next")));
   }
 
   function bar(...more) {
@@ -163,7 +169,10 @@ export function openMemory(side, id, { back, gone, changed = () => {}, compact =
   }
 
   const ends = [
-    listen("change", ({ ids, removed, more }) => { if (more || ids.includes(id) || removed.includes(id)) load(); }),
+    listen("change", ({ ids, removed, more }) => {
+      if (removed.includes(id) && !ids.includes(id)) showGone();
+      else if (more || ids.includes(id)) load();
+    }),
     listen("reset", load),
   ];
   load();
