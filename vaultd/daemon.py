@@ -39,6 +39,7 @@ from vaultd.web.credentials import sight_of
 from vaultd.web.drain import Closing
 from vaultd.web.events import EventHub
 from vaultd.web.guards import ServerNames, check_exposure
+from vaultd.web.oauth import OAuth
 from vaultd.web.server import WebServer, base_url, listen
 
 if TYPE_CHECKING:
@@ -204,6 +205,7 @@ class Daemon:
             events=events,
             status=status,
             mcp_app=mcp_app,
+            oauth=self._oauth(auth),
             lifespan=self._lifespan,
             version=version,
             confirm_deletions=self.core.pipeline.confirm_deletions,
@@ -211,6 +213,13 @@ class Daemon:
             dream=dream,
             reconcile=lambda: self._spawn(self._reconcile("asked for")),
         )
+
+    def _oauth(self, auth: Auth) -> OAuth | None:
+        """For connectors from outside, who need an address to come to."""
+        public_url = self._settings.server.public_url
+        if not public_url:
+            return None
+        return OAuth(public_url, auth, self._state / "connectors.json", clock=self.core.clock)
 
     def _tell_changes(self, report: BatchReport) -> None:
         """Open pages hear which notes changed, and how far the index is."""

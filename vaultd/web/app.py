@@ -27,6 +27,8 @@ from vaultd.web.events import EventHub
 from vaultd.web.gateway import GATEWAY_BODY_BYTES, PREFIX, gateway_routes
 from vaultd.web.guards import BodyLimits, GuardMiddleware, ServerNames
 from vaultd.web.login import login_routes
+from vaultd.web.oauth import OPEN_PATHS, OAuth
+from vaultd.web.oauth_consent import Consent
 from vaultd.web.pages import page_routes
 
 log = logging.getLogger(__name__)
@@ -57,8 +59,8 @@ class WebParts:
     open_paths: frozenset[str] = frozenset()
     """Paths beside the built-in ones that ask for no token."""
 
-    challenge: str = "Bearer"
-    """The WWW-Authenticate header of a 401."""
+    oauth: OAuth | None = None
+    """Lets remote connectors in."""
 
 
 def build_app(parts: WebParts) -> Starlette:
@@ -101,6 +103,7 @@ def build_app(parts: WebParts) -> Starlette:
         *page_routes(parts.version),
         *api_routes([*own, *endpoints], version=parts.version),
         *gateway_routes(parts.services.gateway),
+        *_connector_routes(parts),
         *parts.more_routes,
         Mount("/static", StaticFiles(packages=[("vaultd", "web/static")])),
         Mount("/", parts.mcp_app),
@@ -123,7 +126,26 @@ def build_app(parts: WebParts) -> Starlette:
                 ),
             ),
             Middleware(DrainMiddleware, closing=parts.closing),
-            Middleware(AuthMiddleware, auth=parts.auth, open_paths=parts.open_paths, challenge=parts.challenge),
+            _door(parts),
             Middleware(GZipMiddleware, minimum_size=1_024, compresslevel=5),
         ],
+    )
+
+
+def _connector_routes(parts: WebParts) -> list[BaseRoute]:
+    if parts.oauth is None:
+        return []
+    return [*parts.oauth.routes(), *Consent(parts.oauth, parts.auth).routes()]
+
+
+def _door(parts: WebParts) -> Middleware:
+    oauth = parts.oauth
+    if oauth is None:
+        return Middleware(AuthMiddleware, auth=parts.auth, open_paths=parts.open_paths)
+    return Middleware(
+        AuthMiddleware,
+        auth=parts.auth,
+        open_paths=parts.open_paths | OPEN_PATHS,
+        challenge=oauth.challenge,
+        connectors=oauth.check,
     )

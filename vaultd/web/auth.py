@@ -61,6 +61,10 @@ class Denied:
     wait_s: float = 0.0
 
 
+Connectors = Callable[[bytes, str], Principal | Denied | None]
+"""Who presents a bearer token on a path; None: nobody it knows."""
+
+
 class Auth:
     """Tokens, sessions and login codes of one daemon. Used on the event loop."""
 
@@ -131,13 +135,18 @@ class AuthMiddleware:
         open_paths: Collection[str] = (),
         open_prefixes: Iterable[str] = (),
         challenge: str = "Bearer",
+        connectors: Connectors | None = None,
     ) -> None:
-        """`open_paths` and `open_prefixes` add to the built-in ones; `challenge` is the WWW-Authenticate header."""
+        """`open_paths` and `open_prefixes` add to the built-in ones; `challenge` is the WWW-Authenticate header.
+
+        `connectors` is asked first about every bearer token: it knows those that OAuth gave.
+        """
         self._app = app
         self._auth = auth
         self._open_paths = OPEN_PATHS | frozenset(open_paths)
         self._open_prefixes = (*OPEN_PREFIXES, *open_prefixes)
         self._challenge = challenge
+        self._connectors = connectors
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or self._is_open(scope["path"]):
@@ -161,6 +170,8 @@ class AuthMiddleware:
     def _identify(self, scope: Scope, headers: Mapping[bytes, str]) -> Principal | Denied:
         presented = bearer(headers.get(b"authorization"))
         if presented is not None:
+            if self._connectors is not None and (known := self._connectors(presented, scope["path"])) is not None:
+                return known
             token = self._auth.check_token(presented, address_of(scope))
             return token if isinstance(token, Denied) else Principal(token.name, token.scope)
         secret = session_secret(headers.get(b"cookie"), port_of(scope))

@@ -70,3 +70,27 @@ def _key(address: str | None) -> str:
     if parsed.version == 4:
         return address
     return str(ipaddress.ip_network((int(parsed) >> 64 << 64, 64)))
+
+
+class Meter:
+    """So many calls from one address in so much time: counts in windows that begin with an address's first call."""
+
+    def __init__(self, most: int, window_s: float, *, clock: Callable[[], datetime]) -> None:
+        self._most = most
+        self._window_s = window_s
+        self._clock = clock
+        self._windows: OrderedDict[str, tuple[float, int]] = OrderedDict()
+
+    def wait_s(self, address: str | None) -> float:
+        """Seconds until this address may call again; 0 when it may now."""
+        began_s, calls = self._windows.get(_key(address), (0.0, 0))
+        left_s = began_s + self._window_s - self._clock().timestamp()
+        return left_s if calls >= self._most and left_s > 0.0 else 0.0
+
+    def count(self, address: str | None) -> None:
+        """Note one call."""
+        key, now_s = _key(address), self._clock().timestamp()
+        began_s, calls = self._windows.pop(key, (now_s, 0))
+        self._windows[key] = (now_s, 1) if now_s - began_s >= self._window_s else (began_s, calls + 1)
+        if len(self._windows) > MOST_ADDRESSES:
+            self._windows.popitem(last=False)
