@@ -91,12 +91,3 @@ def test_a_base_for_obsidian_is_written_once_and_a_persons_edit_of_it_stays(run,
     assert run("init", "--vault", "Notes", "--with-base", "--yes").exit_code == 0
 
     assert base.read_text() == "mine"
-
-
-def test_a_system_that_speaks_english_gets_english_answers_once(run, home):
-    run("init", "--vault", "Notes", "--yes", LANG="en_GB.UTF-8")
-    assert run("config", "get", "language").stdout == "en\n"
-
-    run("config", "set", "language", "zh")
-    run("init", "--vault", "Notes", "--yes", LANG="en_GB.UTF-8")
-    assert run("config", "get", "language").stdout == "zh\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -67,7 +67,6 @@ def init(
     if root is not None:
         changes["memory.root"] = check_value("memory.root", root, Path.cwd())
     path = config_path(config, os.environ)
-    language = language or (None if path.exists() else _language_here(os.environ))
     if language is not None:
         changes["language"] = language
     settings = load_settings(path if path.exists() else None, folder, changes).settings
@@ -88,12 +87,6 @@ def _ask_vault(config: Path | None, yes: bool) -> Path:
     if yes:
         return proposal
     return Path(click.prompt("Your vault's folder (a new one is fine)", default=str(proposal)))
-
-
-def _language_here(environ: Mapping[str, str]) -> str | None:
-    """English for those whose system speaks it; None leaves the default. For a new settings file only."""
-    locale = next((environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if environ.get(name)), "")
-    return "en" if locale.lower().startswith("en") else None
 
 
 def _carry_out(steps: list[Step], yes: bool) -> None:
