@@ -8,6 +8,8 @@ import { SIMILAR_VIEW, SimilarView } from "./similar-view";
 import { type State, label, stateOf, stateOfFailure, tooltip } from "./state";
 import { type Texts, textsFor } from "./texts";
 
+export { DaemonClient, DaemonError };
+
 const STATUS_MS = 5_000;
 /** Half of the two minutes for which the daemon remembers a heartbeat. */
 const HEARTBEAT_MS = 60_000;

@@ -15,13 +15,13 @@ export function isPort(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= 65535;
 }
 
-/** Settings from what was saved, which may be of any age and make. */
-export function settingsFrom(saved: unknown): VaultdSettings {
+/** Settings from what was saved, which may be of any age and make; what is wrong or absent is as in `otherwise`. */
+export function settingsFrom(saved: unknown, otherwise: VaultdSettings = DEFAULTS): VaultdSettings {
   const raw = typeof saved === "object" && saved !== null ? (saved as Partial<Record<keyof VaultdSettings, unknown>>) : {};
   return {
-    port: isPort(raw.port) ? raw.port : DEFAULTS.port,
-    tokenSecret: typeof raw.tokenSecret === "string" ? raw.tokenSecret : DEFAULTS.tokenSecret,
-    live: typeof raw.live === "boolean" ? raw.live : DEFAULTS.live,
+    port: isPort(raw.port) ? raw.port : otherwise.port,
+    tokenSecret: typeof raw.tokenSecret === "string" ? raw.tokenSecret : otherwise.tokenSecret,
+    live: typeof raw.live === "boolean" ? raw.live : otherwise.live,
   };
 }
 
@@ -66,6 +66,6 @@ export class VaultdSettingTab extends PluginSettingTab {
   }
 
   override async setControlValue(key: string, value: unknown): Promise<void> {
-    await this.vaultd.use(settingsFrom({ ...this.vaultd.settings, [key]: value }));
+    await this.vaultd.use(settingsFrom({ ...this.vaultd.settings, [key]: value }, this.vaultd.settings));
   }
 }
