@@ -27,6 +27,7 @@ from vaultd.config.runtime import Runtime, keep_token, read_runtime, remove_runt
 from vaultd.config.systemd import notify, watchdog_s
 from vaultd.core.errors import SettingsError, VaultdError, VaultUnavailable
 from vaultd.core.query import Query
+from vaultd.frugal import few_heaps, give_back
 from vaultd.index.indexer import BatchReport
 from vaultd.settings import Settings
 from vaultd.tools import bridge
@@ -86,6 +87,7 @@ def run(settings: Settings, config: Path | None = None, *, any_port: bool = Fals
         token = settings.server.token or keep_token(state)
         check_exposure(settings.server, [token])
         listener = _listen(settings, any_port=any_port or settings.transport == "stdio")
+        few_heaps()
         sys.setswitchinterval(0.002)  # the indexer's thread must not keep answers waiting
         gc.collect()
         gc.freeze()  # what was imported stays: later collections need not look at it
@@ -297,6 +299,7 @@ class Daemon:
         core = self.core
         try:
             await asyncio.to_thread(core.open_index)
+            await asyncio.to_thread(give_back)
             await asyncio.to_thread(remove_leftovers, self._vault, displaced=core.writer.keep_displaced)
             self._spawn(core.pipeline.run())
             await asyncio.to_thread(self._watch)
@@ -306,6 +309,7 @@ class Daemon:
             await self._reconcile("start")
             await core.pipeline.idle()
             core.progress.ready = True
+            await asyncio.to_thread(give_back)
             await core.services.importer.recover()
             log.info("ready: %d notes", len(core.mirror))
             await core.services.card_care.catch_up()

@@ -80,6 +80,7 @@ class Services:
 
     async def answer(self, query: Query) -> Answer:
         """Answer a query in the way it asks for."""
+        await self.health.opened()
         match query.mode:
             case Mode.FEEL:
                 return await self.surface.feels(query)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,6 +20,8 @@ from vaultd.services.showing import IndexState
 from vaultd.settings import Settings
 from vaultd.watch.pipeline import Pipeline
 
+OPEN_PATIENCE_S = 10.0  # what an answer waits for after a start, so that it is not empty without need
+OPEN_POLL_S = 0.02
 LISTED = 200  # memories a page
 
 
@@ -79,6 +82,12 @@ class Health:
         self._clock = clock
         self._root = root
         self.progress = progress
+
+    async def opened(self, patience_s: float = OPEN_PATIENCE_S) -> None:
+        """Returns when the index has been read after a start, at the latest after `patience_s`."""
+        deadline = asyncio.get_running_loop().time() + patience_s
+        while self._tables() is None and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(OPEN_POLL_S)
 
     def index_state(self) -> IndexState:
         """How far the index is."""

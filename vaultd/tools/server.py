@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from mcp.server import CacheHint, MCPServer
@@ -32,7 +32,12 @@ INSTRUCTIONS = (
 
 
 class MemoryServer(MCPServer):
-    """An MCP server whose tools refuse unknown arguments and answer every failure in one line."""
+    """An MCP server whose tools refuse unknown arguments and answer every failure in one line.
+
+    `before_call` is awaited before a tool runs: the first calls after a start wait for the index.
+    """
+
+    before_call: Callable[[], Awaitable[None]] | None = None
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None) -> Any:
         """Call a tool; what the model did wrong, and what we could not do, comes back as one line."""
@@ -41,6 +46,8 @@ class MemoryServer(MCPServer):
             reason = _unknown(arguments, tool.parameters) or _invalid(tool, arguments)
             if reason:
                 return failure(f"{name}: {reason}")
+        if self.before_call is not None:
+            await self.before_call()
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as exc:
@@ -95,6 +102,7 @@ def build_server(
         icons=list(icons) or None,
         cache_hints={"tools/list": CacheHint(ttl_ms=60_000, scope="private")},
     )
+    server.before_call = services.health.opened
     Reading(services, language).add_to(server)
     Writing(services, language).add_to(server)
     CardTools(services, language, sight_of).add_to(server)
