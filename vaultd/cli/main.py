@@ -41,6 +41,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "config": ("vaultd.cli.config:config", "Show and change settings; set up MCP clients."),
     "hook": ("vaultd.cli.hook:hook", "What the hooks of agents call."),
     "service": ("vaultd.cli.service:service", "Have the daemon started when you log in."),
+    "bench": ("vaultd.cli.bench:bench", "Measure this machine, on a vault made for it."),
     "demo": ("vaultd.cli.demo:demo", "Try vaultd on a sample vault."),
 }
 
