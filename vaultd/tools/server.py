@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from vaultd.core.errors import VaultdError
 from vaultd.services import Services
+from vaultd.tools.apps import Views
 from vaultd.tools.cards import CardTools
 from vaultd.tools.reading import Reading
 from vaultd.tools.resources import add_prompts, add_resources
@@ -101,6 +102,7 @@ def build_server(
         instructions=INSTRUCTIONS,
         icons=list(icons) or None,
         cache_hints={"tools/list": CacheHint(ttl_ms=60_000, scope="private")},
+        extensions=[Views(services, language).extension()],
     )
     server.before_call = services.health.opened
     Reading(services, language).add_to(server)

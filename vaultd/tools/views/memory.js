@@ -1,0 +1,2 @@
+"use strict";
+Host.start("vaultd-memory", { result: (result) => Card.take(document.getElementById("card"), result) });
