@@ -10,13 +10,14 @@ PORT ?= 8000
 BENCHES := start_time
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check mcp-check bench clean
+.PHONY: help run test check mcp-check bench clean plugin
 
 help:
 	@sed -n 's/^# //p' Makefile | head -2
 	@echo 'make check  linters, types and layers only'
 	@echo 'make mcp-check  the MCP conformance suite, the inspector and real agents (needs npm)'
 	@echo 'make bench  measure'
+	@echo 'make plugin lint, test and build the Obsidian plugin; needs Node 20 or newer'
 
 run: .venv/run.stamp
 	@$(BIN)/vaultd demo $(DEMO) --port $(PORT)
@@ -35,6 +36,15 @@ mcp-check: .venv/dev.stamp
 
 bench: .venv/dev.stamp
 	@for name in $(BENCHES); do $(BIN)/python bench/$$name.py || exit 1; done
+
+plugin: obsidian-plugin-stub/node_modules .venv/dev.stamp
+	@cd obsidian-plugin-stub && npm run --silent types && npm run --silent lint && npm run --silent test
+	@scripts/build_plugin.sh
+	@$(BIN)/pytest tests/test_plugin_build.py tests/e2e/test_plugin_contract.py
+
+obsidian-plugin-stub/node_modules: obsidian-plugin-stub/package-lock.json
+	@npm ci --prefix obsidian-plugin-stub --ignore-scripts --no-progress
+	@touch $@
 
 clean:
 	rm -rf .venv $(DEMO)

@@ -91,3 +91,18 @@ def test_a_base_for_obsidian_is_written_once_and_a_persons_edit_of_it_stays(run,
     assert run("init", "--vault", "Notes", "--with-base", "--yes").exit_code == 0
 
     assert base.read_text() == "mine"
+
+
+def test_the_plugin_is_put_where_obsidian_looks_and_an_older_one_is_renewed(run, home):
+    folder = home / "Notes/.obsidian/plugins/vaultd"
+    assert run("init", "--vault", "Notes", "--with-plugin", "--yes").exit_code == 0
+    assert {item.name for item in folder.iterdir()} == {"main.js", "manifest.json", "styles.css"}
+    built = (folder / "main.js").read_bytes()
+
+    (folder / "main.js").write_text("an older build")
+    (folder / "data.json").write_text('{"port": 8001}')
+    again = run("init", "--vault", "Notes", "--with-plugin", "--yes")
+
+    assert again.exit_code == 0
+    assert (folder / "main.js").read_bytes() == built
+    assert (folder / "data.json").read_text() == '{"port": 8001}'
