@@ -146,7 +146,7 @@ class GitWorld:
         before = git(r.vault, "status", "--porcelain").stdout
         try:
             await r.core.services.revise(self._memory(r), Revision(importance=self.chance.randrange(1, 11)))
-        except UnwritableNote:
+        except (UnwritableNote, LostRace):
             self.figures.refused_while_merging += 1
         except NoSuchMemory:
             pass

@@ -203,7 +203,8 @@ class Pipeline:
 
     async def _do(self, batch: dict[NotePath, list[asyncio.Future[None]]]) -> None:
         try:
-            paths = list(batch)
+            # what is asked for by name may lie in the trash, or be hidden: such a path has no row
+            paths = [path for path in batch if self._ground.is_note(path) or self._ground.known(path)]
             await asyncio.to_thread(self._check_root, paths)
             report = await asyncio.to_thread(self._apply, paths, self._admits)
         except VaultUnavailable as exc:
