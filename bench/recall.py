@@ -3,6 +3,7 @@
     python bench/recall.py --data FOLDER [--sets a,b] [--cross zh2en] [--cache FILE] [--shuffle] [--save RUN.jsonl]
     python bench/recall.py --data FOLDER --daemon        the same through running daemons and breath(query)
     python bench/recall.py --data FOLDER --stray         questions of one vault asked of another: how much is shown
+    python bench/recall.py --twins                       how often texts that are not the same would be joined
     python bench/recall.py --speed 10000,100000          time of a match without the question's embedding
 
 Each scope becomes a vault: one Markdown note a memory, with `created`, `last_active`, and `name` where it has a title.
@@ -24,7 +25,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,8 @@ from recall_sets import METRICS, Memory, Question, Sets, estimates, load, means_
 import vaultd.compose as composing
 from vaultd.compose import Core, compose
 from vaultd.core.query import Query
+from vaultd.index.passages import passages_of
+from vaultd.llm.calibration import labelled_pairs
 from vaultd.llm.embedder import Floats, embedding_key
 from vaultd.llm.local import DIMENSION, NAME, LocalEmbedder
 from vaultd.services.matching import Fate
@@ -202,6 +205,27 @@ def stray(sets: Sets, embedder: CachedEmbedder | None, limit: int = 20) -> None:
         )
 
 
+def twins(embedder: CachedEmbedder) -> None:
+    """Texts of the calibration pairs against notes made of their partners just now: how many would be joined."""
+    pairs = labelled_pairs()
+    with tempfile.TemporaryDirectory() as folder:
+        now = datetime.now(UTC)
+        notes = [Memory(f"{at}", now.isoformat(timespec="seconds"), pair.b, "") for at, pair in enumerate(pairs)]
+        write_vault(Path(folder) / "vault", notes, shuffle=False)
+        core = opened(Path(folder) / "vault", Path(folder) / "state", embedder)
+        best: dict[str, list[float]] = {}
+        for pair in pairs:
+            raw = embedder.embed_passages([passages_of(pair.a)[0].text])[0]
+            vector = core.services.meaning._centred(raw, pair.a)
+            found = core.services.matching.match(Query(text=pair.a, limit=5), vector, now, likeness=True)
+            best.setdefault(pair.label, []).append(max(one.parts.total for one in found.candidates))
+        core.close()
+    threshold = settings_for(Path(folder)).merge.threshold
+    for label, scores in best.items():
+        joined = sum(score > threshold for score in scores)
+        print(f"{label:12} {len(scores)} texts, joined {joined}, best score median {statistics.median(scores):.1f}")
+
+
 def main() -> int:
     """Run what the arguments ask for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -215,6 +239,7 @@ def main() -> int:
     parser.add_argument("--intervals", action="store_true")
     parser.add_argument("--daemon", action="store_true")
     parser.add_argument("--stray", action="store_true")
+    parser.add_argument("--twins", action="store_true")
     parser.add_argument("--speed", default="")
     parser.add_argument("--save", type=Path)
     options = parser.parse_args()
@@ -224,8 +249,11 @@ def main() -> int:
 
         speed([int(size) for size in options.speed.split(",")])
         return 0
+    if options.twins:
+        twins(CachedEmbedder(options.cache))
+        return 0
     if options.data is None:
-        parser.error("give --data or --speed")
+        parser.error("give --data, --twins or --speed")
     names = names_in(options.data) if options.sets == "all" else options.sets.split(",")
     sets = load(options.data, names, options.cross)
     embedder = None if options.words_only else CachedEmbedder(options.cache)

@@ -15,6 +15,7 @@ from vaultd.core.query import Evidence, Mood
 from vaultd.scoring.constants import MatchWeights
 from vaultd.scoring.match import (
     EVIDENCE_CODES,
+    MatchColumns,
     emotion_parts,
     kept,
     match_scores,
@@ -92,7 +93,9 @@ def test_resolved_bucket_passes_by_its_full_score_and_only_its_rank_sinks():
     resolved = np.array([True, False, False])
 
     assert kept(total, WEIGHTS).tolist() == [True, True, False]
-    assert rank_scores(total, resolved) == pytest.approx([18.0, 60.0, 49.0])
+    nothing = np.zeros(3)
+    scored = MatchColumns(total, nothing, nothing, nothing, nothing)
+    assert rank_scores(scored, nothing, resolved, mode="fuzzy") == pytest.approx([18.0, 60.0, 49.0])
 
 
 def test_a_score_that_just_reaches_the_threshold_is_kept():
@@ -117,7 +120,8 @@ def test_settings_change_the_weights():
 def test_topic_is_the_best_evidence_and_says_which_it_was():
     topic = topic_of(np.array([0.9, 0.1, 0.1, 0.0]), np.array([0.2, 0.8, 0.2, 0.0]), np.array([0.3, 0.3, 0.7, 0.0]))
 
-    assert topic.value.tolist() == [0.9, 0.8, 0.7, 0.0]
+    # the first by its letters: (0.9 − 0.6) / (1 − 0.6) = 0.75
+    assert topic.value.tolist() == pytest.approx([0.75, 0.8, 0.7, 0.0])
     assert [EVIDENCE_CODES[code] for code in topic.evidence] == [
         Evidence.FUZZY,
         Evidence.WORDS,

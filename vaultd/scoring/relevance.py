@@ -12,6 +12,7 @@ a question about something else from being answered with whatever lies nearest.
 
 from __future__ import annotations
 
+import math
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -24,19 +25,24 @@ Curve: TypeAlias = tuple[tuple[float, float], ...]
 
 WORDS_SHARE: Final = 0.45  # of words beside meaning; flat from 0.4 to 0.5
 MEANING_SHARE: Final = 0.55
-DATES_SHARE: Final = 0.3  # added where the question names a date; flat from 0.3 to 0.5
+DATES_SHARE: Final = 0.35  # added where the question names a date; flat from 0.3 to 0.5
 WORDS_WORTH: Final = 0.35  # share of the question's ideal that is scaled to 1 where the best note has less: weak words
 # must not count as strong ones only because nothing else was found, as across two languages
 FAR_COSINE: Final = -0.2  # scaled to 0 where no note is farther; a small vault has no far notes
 NEIGHBOUR_SHARE: Final = 0.2  # of what the note before or after has above the mean
 DAY_SHARE: Final = 0.2  # of what the others of the same day have above the mean
 MOST_A_DAY: Final = 100  # a day with more memories is an import, not a day
-SURE_FROM: Final = 0.35  # evidence of the best note, exclusive, below which a question is not trusted at all
-SURE_AT: Final = 0.75  # evidence of the best note from which it is trusted in full
-_TOPIC_CURVE: Final = ((0.0, 0.0), (0.3, 0.05), (0.45, 0.25), (0.6, 0.75), (1.0, 1.0))  # share of the best ─► topic:
+CHANCE_OF_ONE: Final = (
+    -1.6
+)  # log odds of the best evidence that a vault of one note shows for a stray question; measured
+CHANCE_PER_LOG: Final = 0.42  # more of it for each factor of e in notes: of many notes, some come near any question
+SURE_FROM: Final = -0.5  # log odds above chance at which trust in a question begins
+SURE_AT: Final = 0.5  # log odds above chance from which a question is trusted in full
+_TOPIC_CURVE: Final = ((0.0, 0.0), (0.3, 0.05), (0.4, 0.25), (0.5, 0.75), (1.0, 1.0))  # share of the best ─► topic:
 # nine of ten answers among the first ten have 0.67 of the best or more, and half of the tenth places 0.6 or less
 _COVERAGE_CURVE: Final = ((0.0, 0.0), (0.15, 0.2), (0.3, 0.5), (0.5, 0.8), (1.0, 0.95))  # coverage ─► evidence
 _ALONE_CURVE: Final = ((0.0, 0.0), (0.05, 0.4), (0.15, 0.6), (0.3, 0.8), (0.5, 1.0))  # the same without a model
+LEAST_ODDS: Final = 1e-6
 DATES_EVIDENCE: Final = 0.5  # of a note that fits all dates of a question
 
 
@@ -108,10 +114,11 @@ def evidence(coverage: Floats, similarity: Floats | None, dates: Floats | None) 
     return surely
 
 
-def trust(surely: Floats) -> float:
-    """Whether the vault has anything to say to a question, 0…1: its best evidence from SURE_FROM to SURE_AT."""
-    best = float(surely.max(initial=0.0))
-    return min(max((best - SURE_FROM) / (SURE_AT - SURE_FROM), 0.0), 1.0)
+def trust(surely: Floats, notes: int) -> float:
+    """Whether a vault of so many notes has anything to say to a question, 0…1: its best evidence against chance."""
+    best = min(max(float(surely.max(initial=0.0)), LEAST_ODDS), 1 - LEAST_ODDS)
+    above = math.log(best / (1 - best)) - CHANCE_OF_ONE - CHANCE_PER_LOG * math.log(max(notes, 1))
+    return min(max((above - SURE_FROM) / (SURE_AT - SURE_FROM), 0.0), 1.0)
 
 
 def topics(relevance: Floats, best: float, trusted: float) -> Floats:

@@ -72,7 +72,7 @@ class Witness:
             slots,
             coverage,
             similarity,
-            relevance.topics(whole[slots], best, relevance.trust(surely)),
+            relevance.topics(whole[slots], best, relevance.trust(surely, int(np.count_nonzero(among)))),
             relevance.WORDS_SHARE * words[slots] >= relevance.MEANING_SHARE * meaning[slots],
         )
 

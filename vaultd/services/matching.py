@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -22,6 +22,7 @@ from vaultd.scoring.fuzzy import FuzzyColumns, fuzzy_topics
 from vaultd.scoring.match import EVIDENCE_CODES, kept, match_scores, rank_scores, topic_of
 from vaultd.services.evidence import Evidence, Witness
 from vaultd.services.filters import by_dates, by_domains, by_tags
+from vaultd.services.likeness import COMPARED, likenesses
 from vaultd.services.meaning import Meaning
 from vaultd.services.texts import Texts
 from vaultd.settings import Settings
@@ -79,8 +80,14 @@ class Matching:
         self._texts = texts
         self._settings = settings
 
-    def match(self, query: Query, vector: npt.NDArray[np.float32] | None, now: datetime) -> Matches:
-        """Candidates of a question with their scores. Blocks for some milliseconds."""
+    def match(
+        self, query: Query, vector: npt.NDArray[np.float32] | None, now: datetime, *, likeness: bool = False
+    ) -> Matches:
+        """Candidates of a question with their scores. Blocks for some milliseconds.
+
+        `likeness`: the query is a text to keep, with its vector as a passage; the topic is then how far a note says the
+        same (`services.likeness`), not how well it answers.
+        """
         weights = self._settings().match_weights
         with self._mirror.lock:
             columns = self._mirror.columns
@@ -89,7 +96,9 @@ class Matching:
             searched = int(np.count_nonzero(among))
             wide = searched if weights.topic_mode == "fuzzy" else query.limit + CANDIDATES
             evidence = self._witness.of(query.text, vector, now, among, wide)
-            candidates = self._score(evidence, columns, query, now, weights)
+            if likeness and weights.topic_mode == "best":
+                evidence = self._as_likeness(evidence, query)
+            candidates = self._score(evidence, columns, query, now, weights, fuzzy=not likeness)
         ordered = sorted(candidates, key=lambda c: -c.parts.rank)
         return Matches(tuple(self._limited(ordered, query.limit)), dropped, searched)
 
@@ -123,15 +132,32 @@ class Matching:
         columns = FuzzyColumns.of([r.name for r in rows], [r.domain for r in rows], [r.tags for r in rows], bodies)
         return fuzzy_topics(query.text, columns, weights)
 
+    def _as_likeness(self, evidence: Evidence, query: Query) -> Evidence:
+        """The evidence with likeness for a topic: of the notes nearest to the text, 0 for the others."""
+        nearest = np.argsort(-evidence.topic, kind="stable")[:COMPARED]
+        nearest = np.union1d(nearest, np.argsort(-np.nan_to_num(evidence.similarity), kind="stable")[:COMPARED])
+        bodies = [self._texts.body(self._mirror.at(int(slot)).path) or "" for slot in evidence.slots[nearest]]
+        topic = np.zeros(len(evidence.slots))
+        topic[nearest] = likenesses(query.text, bodies, evidence.similarity[nearest])
+        return replace(evidence, topic=topic)
+
     # -- scores ---------------------------------------------------------------------------------------------------
 
     def _score(
-        self, evidence: Evidence, columns: Columns, query: Query, now: datetime, weights: MatchWeights
+        self,
+        evidence: Evidence,
+        columns: Columns,
+        query: Query,
+        now: datetime,
+        weights: MatchWeights,
+        *,
+        fuzzy: bool,
     ) -> list[Candidate]:
         slots = evidence.slots
-        fuzzy = self._fuzzy(query, slots, weights)
+        with_names = fuzzy or weights.topic_mode == "fuzzy"
+        letters = self._fuzzy(query, slots, weights) if with_names else np.zeros(len(slots))
         by_words = np.where(evidence.by_words, evidence.topic, 0.0)
-        topic = topic_of(fuzzy, by_words, evidence.topic - by_words, mode=weights.topic_mode)
+        topic = topic_of(letters, by_words, evidence.topic - by_words, mode=weights.topic_mode)
         scored = match_scores(
             topic.value,
             columns.valence[slots],
@@ -157,7 +183,7 @@ class Matching:
                 importance=float(scored.importance[i]),
                 rank=float(topic.value[i]) * MATCH_SCALE if own else float(ranks[i]),
                 evidence=EVIDENCE_CODES[topic.evidence[i]] if topic.value[i] > 0 else Spoke.NONE,
-                fuzzy=float(fuzzy[i]),
+                fuzzy=float(letters[i]),
                 words=float(evidence.coverage[i]),
                 meaning=alike,
             )

@@ -297,7 +297,7 @@ class Remember:
         text = content[:TWIN_CHARACTERS]
         query = Query(text=text, limit=TWIN_CANDIDATES, domains=domain)
         vector = await self._meaning.of_passage(content)
-        matches = await asyncio.to_thread(self._matching.match, query, vector, self._clock())
+        matches = await asyncio.to_thread(self._matching.match, query, vector, self._clock(), likeness=True)
         threshold = self._settings().merge.threshold
         best = sorted(matches.candidates, key=lambda candidate: -candidate.parts.total)
         for candidate in best:
