@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -219,9 +220,37 @@ def _agent_line(what: str, command: list, model: ScriptedModel, variables: dict[
     return Line(what, ok, f"{ours} tools offered, breath called, its answer read back" if ok else "no answer came back")
 
 
+# -- views ------------------------------------------------------------------------------------------------------------
+
+
+def apps(daemon: Daemon, state: Path, folder: Path) -> Iterator[Line]:
+    """The views of MCP Apps, as the inspector and the official host library find them."""
+    del state
+    http = [f"{daemon.url}/mcp", "--transport", "http", "--header", f"Authorization: Bearer {daemon.token}"]
+    variables = npm.environment(folder / "home")
+    for tool, uri in (("show_network", "ui://vaultd/network.html"), ("show_memory", "ui://vaultd/memory.html")):
+        wanted = ["--method", "tools/call", "--tool-name", tool, "--app-info"]
+        program = npm.installed("tools") / ".bin" / "mcp-inspector"
+        ended = _run([npm.node(), program, "--cli", *http, *wanted, "-q"], variables)
+        yield Line(f"inspector --app-info {tool}", ended.returncode == 0 and uri in ended.stdout, uri)
+    daemon.get("/api/buckets", method="POST", body={"text": "A violin lesson on Tuesday", "name": "violin"})
+    modules = npm.installed("apps")
+    host = modules.parent / "view_host.mjs"  # where its imports are found
+    shutil.copyfile(HERE / "view_host.mjs", host)
+    ended = _run([npm.node(), host, daemon.url, daemon.token], variables)
+    ok = ended.returncode == 0 and "both views drawn" in ended.stdout
+    if not ok:
+        print(ended.stdout[-2000:], ended.stderr[-3000:], file=sys.stderr)
+    yield Line("views under the bridge of ext-apps", ok, "drawn; a click calls a tool; markup in a memory stays text")
+
+
+def _run(command: list, variables: dict[str, str]) -> subprocess.CompletedProcess:
+    return subprocess.run(command, check=False, env=variables, capture_output=True, text=True, timeout=60)
+
+
 # -- all of it --------------------------------------------------------------------------------------------------------
 
-PARTS = {"inspector": inspector, "claude-code": claude_code, "codex": codex}
+PARTS = {"inspector": inspector, "apps": apps, "claude-code": claude_code, "codex": codex}
 
 
 def main() -> int:

@@ -20,6 +20,7 @@ const Card = (() => {
 
   function draw(place, memory, open) {
     place.replaceChildren();
+    place.dataset.id = memory.id;
     const head = element("header");
     head.append(element("h1", (memory.pinned ? "📌 " : "") + memory.name));
     head.append(element("p", [memory.kind, ...memory.domain].filter(Boolean).join(" · "), "faint"));
