@@ -433,7 +433,7 @@ def compose(
     active = ActiveFiles(now)
     conflicts = Conflicts(layout, reader, mirror, scribe, lambda: holder[0].aside)
     housekeeping = Housekeeping(
-        layout, scribe, reader, mirror, journal, reinforce, active, live, now, lifecycle.owns, state
+        layout, scribe, reader, mirror, journal, reinforce, active, live, now, lifecycle.owns, write_log, state
     )
     revise = Revise(layout, scribe, mirror, texts, live, now)
     forget = Forget(layout, scribe, mirror, live, now, owns_lifecycle=lifecycle.owns)

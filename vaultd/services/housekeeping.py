@@ -29,12 +29,14 @@ from vaultd.settings import Settings
 from vaultd.vault import codec, sync
 from vaultd.vault.journal import Journal
 from vaultd.vault.layout import Layout
+from vaultd.vault.log import WriteLog
 from vaultd.vault.reader import VaultReader
 
 log = logging.getLogger(__name__)
 
 REFUSED_FOR: Final = timedelta(hours=1)  # unless the file changes
 PROJECTIONS_REMEMBERED: Final = timedelta(days=400)
+LOG_COMPACTED_EVERY: Final = timedelta(hours=6)
 
 
 @dataclass(slots=True)
@@ -72,6 +74,7 @@ class Housekeeping:
         settings: Callable[[], Settings],
         clock: Callable[[], datetime],
         owns_lifecycle: Callable[[], bool],
+        write_log: WriteLog,
         state: Path,
     ) -> None:
         self._layout = layout
@@ -84,7 +87,8 @@ class Housekeeping:
         self._settings = settings
         self._clock = clock
         self._owns_lifecycle = owns_lifecycle
-        self._started = clock()
+        self._write_log = write_log
+        self._started = self._compacted = clock()
         self._touched: dict[str, datetime] = {}
         self._whole: dict[str, str] = {}
         self._refused: dict[str, tuple[str, datetime]] = {}
@@ -135,6 +139,9 @@ class Housekeeping:
         self._projected.drop(self._projected.before(now - PROJECTIONS_REMEMBERED))
         self._projected.save()
         self._gone.save()
+        if now - self._compacted >= LOG_COMPACTED_EVERY:
+            self._compacted = now
+            self._write_log.compact(now=now)
 
     # -- what is to be done ---------------------------------------------------------------------------------------
 

@@ -24,8 +24,8 @@ _END: Final = "# vaultd: end"
 _LINES: Final = (
     _BEGIN,
     f"*.md merge={DRIVER}",
-    ".vaultd/machines/*/*.jsonl merge=union",
-    ".vaultd/log/*.jsonl merge=union",
+    "**/.vaultd/machines/*/*.jsonl merge=union",
+    "**/.vaultd/log/*.jsonl merge=union",
     _END,
 )
 _TIMEOUT_S: Final = 30
