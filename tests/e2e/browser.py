@@ -81,9 +81,9 @@ def window(
         page.goto(daemon.get("/api/login-link", method="POST")["url"])
         page.wait_for_selector("nav.sidebar")
         yield shown
-        assert shown.errors == []
-        assert shown.foreign == []
-        assert shown.dialogs == []
+        assert not shown.errors, shown.errors
+        assert not shown.foreign, shown.foreign
+        assert not shown.dialogs, shown.dialogs
     finally:
         context.close()
 

@@ -29,6 +29,7 @@ from vaultd.vault.reader import VaultReader
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.intp]
 Choice = TypeVar("Choice", bound=StrEnum)
 
 PAGE_DEFAULT: Final = 50  # memories
@@ -145,6 +146,7 @@ class Browse:
         self._clock = clock
         self._facets: tuple[int, Facets] | None = None
         self._words: tuple[int, dict[str, dict[str, list[int]]]] | None = None
+        self._ranks: _Ranks | None = None
 
     # -- the list -------------------------------------------------------------------------------------------------
 
@@ -158,15 +160,31 @@ class Browse:
             mask, relevance = self._mask(listing, columns, scores)
             slots = np.flatnonzero(mask)
             sort = listing.sort or (Sort.RELEVANCE if listing.text.strip() else Sort.SCORE)
-            keys = self._keys(sort, slots, columns, scores, relevance)
-            order = _ordered(keys, [self._mirror.at(int(slot)).id for slot in slots], listing.ascending)
-            start = 0 if at is None else _after(order, at, listing.ascending)
-            chosen = order[start : start + min(max(listing.limit, 1), PAGE_LIMIT)]
-            items = tuple(self._item(int(slots[i]), columns, scores) for _, _, i in chosen)
-        more = start + len(chosen) < len(order)
-        last = chosen[-1] if chosen else None
-        cursor = _Cursor(now, last[0], last[1]).written() if more and last else ""
-        return Page(items, len(order), cursor)
+            ranks = self._order_of_words()
+            names = ranks.names if sort is Sort.NAME else None
+            keys = ranks.name_rank[slots] if names is not None else self._keys(sort, slots, columns, scores, relevance)
+            if not listing.ascending:
+                keys = -keys
+            # the id decides among equals: an order that lasts from page to page
+            order = np.lexsort((ranks.id_rank[slots], keys))
+            start = 0 if at is None else _behind(at, keys, ranks.id_rank[slots], ranks, names, listing.ascending)
+            chosen = slots[order[start : start + min(max(listing.limit, 1), PAGE_LIMIT)]]
+            items = tuple(self._item(int(slot), columns, scores) for slot in chosen)
+            more = start + len(chosen) < len(slots)
+            cursor = ""
+            if more and len(chosen):
+                last = (
+                    float(abs(keys[order[start + len(chosen) - 1]])) if names is None else items[-1].row.name.casefold()
+                )
+                cursor = _Cursor(now, last, items[-1].row.id).written()
+        return Page(items, len(slots), cursor)
+
+    def _order_of_words(self) -> _Ranks:
+        """Where each slot's id and name stand among all; computed anew when the index has changed."""
+        generation = self._mirror.generation
+        if self._ranks is None or self._ranks.generation != generation:
+            self._ranks = _Ranks.of(self._mirror, generation)
+        return self._ranks
 
     def facets(self) -> Facets:
         """Counts for the filters; computed anew when the index has changed."""
@@ -258,11 +276,8 @@ class Browse:
                 relevance[slot] += 100.0
         return relevance
 
-    def _keys(
-        self, sort: Sort, slots: npt.NDArray[np.intp], columns: Columns, scores: Floats, relevance: Floats
-    ) -> list[Any]:
-        if sort is Sort.NAME:
-            return [self._mirror.at(int(slot)).name.casefold() for slot in slots]
+    @staticmethod
+    def _keys(sort: Sort, slots: npt.NDArray[np.intp], columns: Columns, scores: Floats, relevance: Floats) -> Floats:
         values: Mapping[Sort, npt.NDArray[Any]] = {
             Sort.SCORE: scores,
             Sort.CREATED: columns.created,
@@ -273,7 +288,8 @@ class Browse:
             Sort.AROUSAL: columns.arousal,
             Sort.RELEVANCE: relevance,
         }
-        return [float(value) for value in values[sort][slots]]
+        keys: Floats = values[sort][slots].astype(np.float64)
+        return keys
 
     def _item(self, slot: int, columns: Columns, scores: Floats) -> Item:
         row = self._mirror.at(slot)
@@ -363,31 +379,47 @@ def _most(slots_by_word: Mapping[str, list[int]], live: Flags) -> tuple[tuple[st
     return tuple((word, count) for word, count in counts.most_common(MOST_FACETS) if count)
 
 
-_Entry = tuple[Any, str, int]  # sort key, id, position
+@dataclass(frozen=True, slots=True)
+class _Ranks:
+    """Ids and names in order, and the place of each slot's among them."""
+
+    generation: int
+    ids: npt.NDArray[np.str_]
+    id_rank: Ints
+    names: npt.NDArray[np.str_]
+    name_rank: Ints
+
+    @classmethod
+    def of(cls, mirror: Mirror, generation: int) -> _Ranks:
+        ids, names = [""] * mirror.slots, [""] * mirror.slots
+        for slot in np.flatnonzero(mirror.memories()).tolist():
+            row = mirror.at(slot)
+            ids[slot], names[slot] = row.id, row.name.casefold()
+        sorted_ids, id_rank = np.unique(np.array(ids, np.str_), return_inverse=True)
+        sorted_names, name_rank = np.unique(np.array(names, np.str_), return_inverse=True)
+        return cls(generation, sorted_ids, id_rank, sorted_names, name_rank)
 
 
-def _ordered(keys: list[Any], ids: list[str], ascending: bool) -> list[_Entry]:
-    """By key in the asked direction, ids ascending among equals: an order that lasts from page to page."""
-    entries = sorted(zip(keys, ids, range(len(ids)), strict=True), key=lambda entry: entry[1])
-    entries.sort(key=lambda entry: entry[0], reverse=not ascending)
-    return entries
-
-
-def _after(order: list[_Entry], at: _Cursor, ascending: bool) -> int:
-    """The place of the first entry behind the cursor; what it points at may be gone."""
-    low, high = 0, len(order)
-    while low < high:
-        middle = (low + high) // 2
-        key, note_id, _ = order[middle]
-        try:
-            before = key < at.key if ascending else key > at.key
-        except TypeError as exc:
-            raise BadInput("cursor: belongs to a list in another order") from exc
-        if before or (key == at.key and note_id <= at.id):
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def _behind(
+    at: _Cursor,
+    keys: npt.NDArray[Any],
+    id_ranks: Ints,
+    ranks: _Ranks,
+    names: npt.NDArray[np.str_] | None,
+    ascending: bool,
+) -> int:
+    """How many come up to the cursor; what it points at may be gone."""
+    if isinstance(at.key, str) != (names is not None):
+        raise BadInput("cursor: belongs to a list in another order")
+    up_to_id = id_ranks < np.searchsorted(ranks.ids, at.id, side="right")
+    if names is None:
+        key = at.key if ascending else -at.key
+        return int(((keys < key) | ((keys == key) & up_to_id)).sum())
+    left, right = (np.searchsorted(names, at.key, side=side) for side in ("left", "right"))
+    place = keys if ascending else -keys
+    same = (place >= left) & (place < right)
+    before = place < left if ascending else place >= right
+    return int((before | (same & up_to_id)).sum())
 
 
 @dataclass(frozen=True, slots=True)

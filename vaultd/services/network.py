@@ -82,21 +82,32 @@ class Network:
         self, vectors: npt.NDArray[np.float32], numbers: npt.NDArray[np.intp], least: float
     ) -> tuple[tuple[int, int, float], ...]:
         """Each node's closest ones above the least similarity; a pair once, the lower number first."""
-        found: dict[tuple[int, int], float] = {}
         count = len(vectors)
         if count < 2:
             return ()
-        cosine = self._meaning.cosine_at(least)
-        closest = min(EDGES_A_NODE, count - 1)
+        cosine = np.float32(self._meaning.cosine_at(least))
+        pairs: list[npt.NDArray[np.int64]] = []
+        values: list[npt.NDArray[np.float32]] = []
         for start in range(0, count, _BLOCK):
             block = vectors[start : start + _BLOCK] @ vectors.T
             block[np.arange(len(block)), np.arange(start, start + len(block))] = -2.0
-            best = np.argpartition(-block, closest - 1, axis=1)[:, :closest]
-            values = np.take_along_axis(block, best, axis=1)
-            for i, j in np.argwhere(values > cosine):
-                one, other = int(numbers[start + i]), int(numbers[best[i, j]])
-                found[min(one, other), max(one, other)] = float(values[i, j])
-        if not found:
-            return ()
-        alike = self._meaning.similarities(np.array(list(found.values()), np.float32))
-        return tuple((one, other, float(value)) for (one, other), value in zip(found, alike, strict=True))
+            rows, others = _closest(block, cosine)
+            one, other = numbers[rows + start], numbers[others]
+            pairs.append(np.minimum(one, other) * np.int64(NODES_LIMIT * 10) + np.maximum(one, other))
+            values.append(block[rows, others])
+        both, first = np.unique(np.concatenate(pairs), return_index=True)
+        alike = self._meaning.similarities(np.concatenate(values)[first])
+        one, other = np.divmod(both, NODES_LIMIT * 10)
+        return tuple(zip(one.tolist(), other.tolist(), alike.tolist(), strict=True))
+
+
+def _closest(block: npt.NDArray[np.float32], cosine: np.float32) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Rows and columns of the cells above a cosine, at most `EDGES_A_NODE` of each row: the highest."""
+    above = block > cosine
+    crowded = np.flatnonzero(above.sum(axis=1) > EDGES_A_NODE)
+    if len(crowded):
+        best = np.argpartition(block[crowded], -EDGES_A_NODE, axis=1)[:, -EDGES_A_NODE:]
+        above[crowded] = False
+        above[crowded[:, None], best] = True
+    rows, others = np.nonzero(above)
+    return rows, others

@@ -23,7 +23,7 @@ const PAGE = 40;
 
 function read(query) {
   const filter = query.get("filter") ?? "all";
-  return { q: query.get("q") ?? "", filter: filter in FILTERS ? filter : "all", domain: query.get("domain") ?? "", tag: query.get("tag") ?? "", sort: query.get("sort") ?? "" };
+  return { q: query.get("q") ?? "", filter: filter in FILTERS ? filter : "all", domain: query.get("domain") ?? "", tag: query.get("tag") ?? "", sort: SORTS.includes(query.get("sort")) ? query.get("sort") : "" };
 }
 
 export default function memories(main, { rest, query }) {
