@@ -12,7 +12,7 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,12 +60,21 @@ WAITING_RETRY_S = 30
 HOUSEKEEPING_S = 30
 FIRST_CYCLE_DELAY = timedelta(minutes=2)  # after a start that finds a cycle missed
 MOST_IDS_TOLD = 100
+BAR_AFTER_S = 1.0  # most first indexes are over by then
+BAR_EVERY_S = 0.2
 
 
-def run(settings: Settings, config: Path | None = None, *, any_port: bool = False) -> int:
+Bar = Callable[[str, int | None], contextlib.AbstractContextManager[Callable[[int], None]]]
+"""Shows how far a task is: its name and how much there is of it → what is called with how much is done."""
+
+
+def run(
+    settings: Settings, config: Path | None = None, *, any_port: bool = False, progress_bar: Bar | None = None
+) -> int:
     """Serve a vault until a signal; the exit code. Settings that are changed meanwhile go to `config`.
 
-    `any_port`: take a free one where the wanted one is in use. Raises SettingsError, VaultUnavailable.
+    `any_port`: take a free one where the wanted one is in use. `progress_bar`: for a first index that takes its time.
+    Raises SettingsError, VaultUnavailable.
     """
     vault = settings.vault.path
     if vault is None or not vault.is_dir():
@@ -92,7 +101,7 @@ def run(settings: Settings, config: Path | None = None, *, any_port: bool = Fals
         gc.collect()
         gc.freeze()  # what was imported stays: later collections need not look at it
         atexit.register(gc.freeze)  # the last collection of all costs seconds and gives nothing back
-        return asyncio.run(Daemon(settings, vault, state, token, listener, config).run())
+        return asyncio.run(Daemon(settings, vault, state, token, listener, config, progress_bar).run())
 
 
 def _listen(settings: Settings, *, any_port: bool) -> socket.socket:
@@ -111,7 +120,7 @@ def _configure_logging(settings: Settings, state: Path) -> None:
     if not sys.stderr.isatty() and os.environ.get("VAULTD_LOG_TO_FILE"):
         handlers = [logging.FileHandler(log_file(state), encoding="utf-8")]
     logging.basicConfig(level=settings.log_level, handlers=handlers, force=True)
-    for noisy in ("apscheduler", "mcp", "httpx2", "openai", "watchdog"):
+    for noisy in ("apscheduler", "mcp", "httpx2", "openai", "watchdog", "uvicorn"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 
@@ -119,8 +128,16 @@ class Daemon:
     """One vault's daemon: index and watcher behind, one port in front."""
 
     def __init__(
-        self, settings: Settings, vault: Path, state: Path, token: str, listener: socket.socket, config: Path | None
+        self,
+        settings: Settings,
+        vault: Path,
+        state: Path,
+        token: str,
+        listener: socket.socket,
+        config: Path | None,
+        progress_bar: Bar | None = None,
     ) -> None:
+        self._progress_bar = progress_bar
         self._settings = settings
         self._vault = vault
         self._state = state
@@ -242,6 +259,8 @@ class Daemon:
         print(f"  dashboard  {link}", file=out, flush=True)
         print(f"  MCP        {self._url}/mcp", file=out, flush=True)
         notify(f"READY=1\nSTATUS=serves {self._vault} at {self._url}")
+        if self._progress_bar is not None:
+            self._spawn(self._show_first_index(self._progress_bar))
         if speaks_here:
             stop = asyncio.Event()
             self._closing.when_set(stop.set)
@@ -249,6 +268,19 @@ class Daemon:
                 await bridge.speak_for(runtime, stop)
             finally:
                 server.close()
+
+    async def _show_first_index(self, progress_bar: Bar) -> None:
+        await asyncio.sleep(BAR_AFTER_S)
+        progress, health = self.core.progress, self.core.services.health
+        while not progress.ready and not progress.total:
+            await asyncio.sleep(BAR_EVERY_S)
+        if progress.ready:
+            return
+        with progress_bar("Indexing", progress.total) as update:
+            while not progress.ready:
+                update(health.index_state().done)
+                await asyncio.sleep(BAR_EVERY_S)
+            update(progress.total)
 
     # -- lifespan -------------------------------------------------------------------------------------------------
 

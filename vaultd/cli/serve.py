@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from vaultd.cli.options import load_settings, vault_of, vault_options
+from vaultd.cli.output import progress
 from vaultd.settings import KEYS, Settings
 
 
@@ -42,4 +43,4 @@ def run_daemon(settings: Settings, config: Path | None = None, *, any_port: bool
     """Run the daemon until it is stopped; its exit code."""
     from vaultd.daemon import run  # the heaviest import there is: only this command pays it
 
-    return run(settings, config, any_port=any_port)
+    return run(settings, config, any_port=any_port, progress_bar=progress)
