@@ -76,7 +76,7 @@ async def play(tmp_path, **settings):
         assert not upstream.errors
 
 
-ASK = [{"role": "user", "content": "how does she take her tea, with lemon or with milk?"}]
+ASK = [{"role": "user", "content": "how does she take my tea, with a slice of lemon or with milk?"}]
 
 
 async def ask(client: openai.AsyncOpenAI, messages=ASK, **options):

@@ -42,6 +42,13 @@ def intent_by_words(text: str) -> tuple[Intent | None, float]:
     return best, (first - max(second, 0.0)) / (first + 1.0)
 
 
+def speaks_of_oneself(text: str) -> bool:
+    """Whether the person comes up in their message: I, my, we, 我, 咱 …"""
+    folded = _folded(text)
+    language = intent_zh if len(_HAN.findall(folded)) > len(_LATIN.findall(folded)) else intent_en
+    return language.SHAPE.oneself.search(folded) is not None
+
+
 def _folded(text: str) -> str:
     return unicodedata.normalize("NFKC", text[:INTENT_CHARACTERS]).casefold().replace("’", "'").strip()
 

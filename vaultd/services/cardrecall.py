@@ -15,12 +15,16 @@ import numpy.typing as npt
 from vaultd.core.bucket import Role
 from vaultd.core.card import Category, Intent
 from vaultd.core.note import NotePath
+from vaultd.core.text import share_of_cjk
 from vaultd.index.mirror import ROLE_CODES, Mirror
 from vaultd.index.rows import Row
-from vaultd.index.tokens import query_words
+from vaultd.index.tokens import weighted_words
+from vaultd.index.vectors import NO_COSINE
+from vaultd.scoring.cardfit import belonging, standing
 from vaultd.scoring.constants import CARD_CANDIDATES, SCORE_GRAIN, FinalWeights
 from vaultd.scoring.final import CATEGORY_CODES, CardColumns, FinalColumns, final_scores, keyword_score, keyword_terms
 from vaultd.scoring.final import lambdas_of as lambdas
+from vaultd.scoring.intent import speaks_of_oneself
 from vaultd.scoring.selection import mmr
 from vaultd.services.cards import Cards, CardView, sees
 from vaultd.services.intents import Intents
@@ -33,6 +37,7 @@ Slots = npt.NDArray[np.intp]
 
 QUERY_CHARACTERS: Final = 2_000  # of a message that are compared with the cards
 BODIES_KEPT: Final = 20_000
+HALF: Final = 0.5
 
 
 class CardFate(StrEnum):
@@ -47,11 +52,11 @@ class CardFate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CardParts:
-    """The final score of a card and what it is made of, all 0…1; `similarity` is None without an embedding."""
+    """The final score of a card and what it is made of, all 0…1; `similarity` as in `scoring.cardfit`."""
 
     final: float
     relevance: float
-    similarity: float | None
+    similarity: float
     keyword: float
     typefit: float
     importance: float
@@ -115,7 +120,7 @@ class CardRecall:
         self._texts = texts
         self._settings = settings
         self._clock = clock
-        self._table: tuple[int, Slots, list[Row]] = (-1, np.zeros(0, np.intp), [])
+        self._table = (-1, np.zeros(0, np.intp), list[Row](), np.zeros(0, np.bool_))
         self._bodies: dict[str, tuple[str, str]] = {}
 
     async def __call__(self, query: CardQuery) -> Recalled:
@@ -155,14 +160,19 @@ class CardRecall:
 
     def _recall(self, text: str, query: CardQuery, vector: Floats | None, intent: Intent) -> Recalled:
         with self._mirror.lock:
-            slots, rows = self._cards_seen(query)
+            slots, rows, scripts = self._cards_seen(query)
             if not len(slots):
                 return Recalled((), intent, 0)
             columns = self._mirror.columns
-            words = self._mirror.word_scores(dict.fromkeys(query_words(text), 1.0)).scores[slots]
-            cosines = None if vector is None else self._mirror.meaning(vector)[slots]
-            similarity = np.full(len(slots), np.nan) if cosines is None else self._meaning.similarities(cosines)
-            chosen = _candidates(words, similarity)
+            found_words = self._mirror.word_scores(weighted_words(text))
+            words = found_words.scores[slots].astype(np.float64)
+            cosines = np.full(len(slots), NO_COSINE) if vector is None else self._mirror.meaning(vector)[slots]
+            known = cosines > NO_COSINE
+            coverage = np.clip(words / (found_words.ideal or 1.0), 0.0, 1.0)
+            stands = np.zeros(len(slots))
+            stands[known] = standing(cosines[known].astype(np.float64), scripts[known])
+            similarity = belonging(stands, known, coverage, oneself=speaks_of_oneself(text))
+            chosen = _candidates(words, np.where(known, stands, -np.inf))
             last_active = columns.last_active[slots[chosen]].astype(np.float64)
             vectors = self._mirror.first_vectors([int(slot) for slot in slots[chosen]])
         found = [rows[int(place)] for place in chosen]
@@ -186,16 +196,19 @@ class CardRecall:
             hits.append(CardHit(view, int(slots[chosen[place]]), parts, fate))
         return Recalled(tuple(hits), intent, len(slots))
 
-    def _cards_seen(self, query: CardQuery) -> tuple[Slots, list[Row]]:
-        """Slots and rows of the cards that the credential and the question leave. Hold the mirror's lock."""
+    def _cards_seen(self, query: CardQuery) -> tuple[Slots, list[Row], npt.NDArray[np.bool_]]:
+        """Slots, rows and scripts (True: CJK) of the cards that credential and question leave. Hold the mirror's lock."""
         if self._table[0] != self._mirror.generation:
             slots = np.flatnonzero(self._mirror.columns.role == ROLE_CODES[Role.CARD])
-            self._table = (self._mirror.generation, slots, [self._mirror.at(int(slot)) for slot in slots])
-        _, slots, rows = self._table
+            rows = [self._mirror.at(int(slot)) for slot in slots]
+            # topics are at hand, and in the language of their cards
+            scripts = np.array([share_of_cjk(row.name) > HALF for row in rows], dtype=np.bool_)
+            self._table = (self._mirror.generation, slots, rows, scripts)
+        _, slots, rows, scripts = self._table
         if query.sight is None and query.scope is None and not query.category:
-            return slots, rows
+            return slots, rows, scripts
         places = [place for place, row in enumerate(rows) if _is_wanted(row, query)]
-        return slots[places], [rows[place] for place in places]
+        return slots[places], [rows[place] for place in places], scripts[places]
 
     def _chosen(
         self, scores: FinalColumns, free: npt.NDArray[np.bool_], vectors: Floats, columns: CardColumns, limit: int
@@ -225,10 +238,10 @@ class CardRecall:
         return body
 
 
-def _candidates(words: Floats, similarity: npt.NDArray[np.float64]) -> Slots:
+def _candidates(words: npt.NDArray[np.float64], standings: npt.NDArray[np.float64]) -> Slots:
     """Places of the best by words and the best by meaning, united."""
     chosen: set[int] = set()
-    for evidence in (words, np.nan_to_num(similarity, nan=-1.0)):
+    for evidence in (words, standings):
         best = np.arange(len(evidence))
         if len(evidence) > CARD_CANDIDATES:
             best = np.argpartition(-evidence, CARD_CANDIDATES)[:CARD_CANDIDATES]
@@ -269,7 +282,7 @@ def _parts(scores: FinalColumns, place: int, similarity: float, keyword: float) 
     return CardParts(
         final=float(scores.total[place]),
         relevance=float(scores.relevance[place]),
-        similarity=None if np.isnan(similarity) else similarity,
+        similarity=similarity,
         keyword=keyword,
         typefit=float(scores.type_fit[place]),
         importance=float(scores.importance[place]),

@@ -197,7 +197,7 @@ class CardTools:
             "kept": hit.fate.value == "kept",
             "score": round(parts.final, 4),
             "relevance": round(parts.relevance, 4),
-            "similarity": None if parts.similarity is None else round(parts.similarity, 4),
+            "similarity": round(parts.similarity, 4),
             "keyword": round(parts.keyword, 4),
         }
         if with_embedding:

@@ -295,7 +295,7 @@ def _hit(hit: CardHit) -> dict[str, Any]:
         "importance": parts.importance,
         "recency": parts.recency,
     }
-    rounded = {key: None if value is None else round(value, 4) for key, value in score.items()}
+    rounded = {key: round(value, 4) for key, value in score.items()}
     return {
         "card": card(hit.view, whole=True),
         "kept": hit.fate.value == "kept",
