@@ -10,13 +10,15 @@ PORT ?= 8000
 BENCHES := start_time
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check mcp-check bench clean plugin
+.PHONY: help run test check mcp-check bench soak torture clean plugin
 
 help:
 	@sed -n 's/^# //p' Makefile | head -2
 	@echo 'make check  linters, types and layers only'
 	@echo 'make mcp-check  the MCP conformance suite, the inspector and real agents (needs npm)'
 	@echo 'make bench  measure'
+	@echo 'make soak   random operations, index and rebuild compared; kill -9; git between three clones (an hour)'
+	@echo 'make torture  a vault with one file per hazard, the heavy ones too'
 	@echo 'make plugin lint, test and build the Obsidian plugin; needs Node 20 or newer'
 
 run: .venv/run.stamp
@@ -36,6 +38,15 @@ mcp-check: .venv/dev.stamp
 
 bench: .venv/dev.stamp
 	@for name in $(BENCHES); do $(BIN)/python bench/$$name.py || exit 1; done
+
+soak: .venv/dev.stamp
+	@$(BIN)/python bench/soak.py --operations 10000
+	@$(BIN)/python bench/kill.py --kills 300
+	@$(BIN)/python bench/git_sync.py --steps 1000
+	@$(BIN)/python bench/storm.py --notes 10000
+
+torture: .venv/dev.stamp
+	@$(BIN)/python bench/torture.py
 
 plugin: obsidian-plugin-stub/node_modules .venv/dev.stamp
 	@cd obsidian-plugin-stub && npm run --silent types && npm run --silent lint && npm run --silent test
