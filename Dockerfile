@@ -20,9 +20,10 @@ ENV PATH="/opt/vaultd/bin:$PATH" \
     VAULTD_STATE_DIR=/state \
     VAULTD_HOST=0.0.0.0 \
     VAULTD_PORT=8000
-USER vaultd
+# by number, so that a cluster can see that it is not root
+USER 1000
 VOLUME ["/vault", "/state"]
 EXPOSE 8000
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
-  CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/health', timeout=4)"]
+  CMD ["python", "-c", "import os, urllib.request as r; r.urlopen(f'http://127.0.0.1:{os.environ[\"VAULTD_PORT\"]}/health', timeout=4)"]
 CMD ["vaultd", "serve"]
