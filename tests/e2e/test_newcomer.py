@@ -66,3 +66,27 @@ async def test_from_nothing_to_the_first_recalled_memory(account, tmp_path):
 
     assert json.loads(vaultd(account, "decay", "--dry-run", "--json"))["checked"] == 1
     assert "blue box" in vaultd(account, "hook", "session-start")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for the daemon in Linux's state folder")
+def test_old_notes_come_in_are_sorted_and_go_back_where_they_were(account, tmp_path):
+    vaultd(account, "init", "--vault", "Notes", "--yes")
+    (tmp_path / "talk.md").write_text(
+        "# Bread\n\nUser: which recipe for bread?\n\nAssistant: flour, water, a day in the kitchen.\n"
+    )
+
+    assert "1 conversation" in vaultd(account, "import", "talk.md", "--mode", "notes", "--dry-run")
+    assert vaultd(account, "import", "status") == "No imports yet.\n"
+    assert "memories: 1 new" in vaultd(account, "import", "talk.md", "--mode", "notes", "--yes")
+    (came,) = json.loads(vaultd(account, "import", "results", "--json"))
+    assert came["name"] == "Bread"
+    (note,) = (tmp_path / "Notes/dynamic").rglob("*.md")
+    before = note.read_bytes()
+
+    done = json.loads(vaultd(account, "reclassify", "--json"))
+    assert done["steps"][0]["after"] == ["food"]
+    assert not note.exists()
+
+    vaultd(account, "undo", done["undo"])
+    assert note.read_bytes() == before
+    assert "1 notes read" in vaultd(account, "reindex")
