@@ -10,13 +10,14 @@ PORT ?= 8000
 BENCHES := start_time
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check mcp-check bench soak torture clean plugin
+.PHONY: help run test check mcp-check bench soak torture screenshots clean plugin
 
 help:
 	@sed -n 's/^# //p' Makefile | head -2
 	@echo 'make check  linters, types and layers only'
 	@echo 'make mcp-check  the MCP conformance suite, the inspector and real agents (needs npm)'
 	@echo 'make bench  measure'
+	@echo 'make screenshots  pictures of the dashboard, into docs/images'
 	@echo 'make soak   random operations, index and rebuild compared; kill -9; git between three clones (an hour)'
 	@echo 'make torture  a vault with one file per hazard, the heavy ones too'
 	@echo 'make plugin lint, test and build the Obsidian plugin; needs Node 20 or newer'
@@ -56,6 +57,9 @@ plugin: obsidian-plugin-stub/node_modules .venv/dev.stamp
 obsidian-plugin-stub/node_modules: obsidian-plugin-stub/package-lock.json
 	@npm ci --prefix obsidian-plugin-stub --ignore-scripts --no-progress
 	@touch $@
+
+screenshots: .venv/dev.stamp
+	@$(BIN)/python scripts/screenshots.py
 
 clean:
 	rm -rf .venv $(DEMO)
