@@ -122,6 +122,15 @@ def test_zip_exports_are_found_in_subfolders_without_junk(tmp_path: Path):
     assert len(found.conversations) == 2
 
 
+def test_plain_texts_beside_markdown_are_read_too(tmp_path: Path):
+    upload = a_zip({"notes/a.md": "# Tea\n\ngreen", "notes/b.txt": "Tomatoes on the balcony.", "notes/c.json": "{}"})
+
+    found = read_all(tmp_path, upload, "notes")
+
+    assert found.format is Format.MARKDOWN
+    assert [one.title for one in found.conversations] == ["Tea", "b"]
+
+
 def test_numbered_conversation_files_are_one_export(tmp_path: Path):
     first, second = b'[{"title":"A","current_node":"a","mapping":{"a":%s}}]', b'[{"title":"B","mapping":{"a":%s}}]'
     node = b'{"parent":null,"message":{"author":{"role":"user"},"create_time":5,"content":{"parts":["hi"]}}}'

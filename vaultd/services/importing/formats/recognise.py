@@ -56,7 +56,9 @@ def recognise(found: Contents, filename: str) -> Recognised:
             return recognised
     notes = tuple(member for member in found.members if member.suffix in _MARKDOWN)
     if notes:
-        return Recognised(_of_notes(notes), notes)
+        format_ = _of_notes(notes)
+        beside = tuple(member for member in found.members if member.suffix in _TEXT)
+        return Recognised(format_, notes if format_ is Format.OMBRE else (*notes, *beside))
     texts = tuple(member for member in found.members if _is_text(member, found))
     if texts:
         return Recognised(Format.TEXT, texts)
@@ -67,9 +69,9 @@ def events(recognised: Recognised, member: Member, zone: tzinfo, findings: Findi
     """What one file of a recognised export holds. Raises BrokenJson; what came before it is whole."""
     if recognised.format is Format.OMBRE:
         yield from ombre.read(member, zone, findings)
-    elif recognised.format is Format.MARKDOWN:
+    elif recognised.format is Format.MARKDOWN and member.suffix in _MARKDOWN:
         yield from markdown.read(member, zone, findings)
-    elif recognised.format is Format.TEXT:
+    elif recognised.format in (Format.MARKDOWN, Format.TEXT):
         yield from plaintext.read(member, zone, findings)
     else:
         shape = _SHAPES[recognised.format]
