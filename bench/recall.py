@@ -117,7 +117,7 @@ def opened(root: Path, state: Path, embedder: CachedEmbedder | None) -> Core:
     composing.LocalEmbedder = lambda: embedder  # type: ignore[assignment,misc]
     core = compose(settings, state)
     core.open_index()
-    report = core.apply(list(core.reader.scan().stamps))
+    report = core.apply(list(core.reader.scan().stamps), lambda _: True)
     if core.queue is not None:
         core.queue.start()
         core.queue.offer(report.contents)

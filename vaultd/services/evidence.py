@@ -22,7 +22,7 @@ Flags = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
 Vector = npt.NDArray[np.float32]
 
-BEST_OF_A_KIND = 20  # notes scored for their words or their meaning alone, beside the most relevant ones
+BEST_OF_A_KIND = 10  # notes scored for their words or their meaning alone, beside the most relevant ones
 
 
 @dataclass(frozen=True, slots=True, eq=False)

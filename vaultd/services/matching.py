@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
 
-CANDIDATES = 60  # notes scored beyond those that can be shown
+CANDIDATES = 20  # notes scored beyond those that can be shown
 OWN_TOPIC_FROM = 0.5  # of a person's own note: it has no importance, mood or use to lift it
 OWN_LIMIT = 5
 
