@@ -135,6 +135,10 @@ export default class VaultdPlugin extends Plugin {
   private async change(file: TFile, change: Change, done: (name: string) => string): Promise<void> {
     try {
       const { id } = await this.client.similarToNote(file.path, 1);
+      if (this.isOther(file, id)) {
+        new Notice(this.texts.otherVault);
+        return;
+      }
       const after = await this.client.change(id, change);
       new Notice(done(after.name));
       if (after.path !== file.path) await this.open(after.path);
@@ -143,6 +147,12 @@ export default class VaultdPlugin extends Plugin {
       new Notice(this.reason(error));
     }
     await this.look();
+  }
+
+  /** Whether the daemon means another note than the one that is open: two vaults may have a note at one path. */
+  private isOther(file: TFile, id: string): boolean {
+    const own: unknown = this.app.metadataCache.getFileCache(file)?.frontmatter?.id;
+    return typeof own === "string" && own !== id;
   }
 
   private reason(error: DaemonError): string {

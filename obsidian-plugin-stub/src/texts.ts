@@ -23,6 +23,7 @@ export interface Texts {
   unresolved: (name: string) => string;
   restored: (name: string) => string;
   unknownNote: string;
+  otherVault: string;
   failed: (why: string) => string;
   searchHint: string;
   nothingFound: string;
@@ -60,6 +61,7 @@ const english: Texts = {
   unresolved: (name) => `Open again: ${name}`,
   restored: (name) => `Restored: ${name}`,
   unknownNote: "This note is not indexed yet, or is not a memory.",
+  otherVault: "Not done: the daemon knows another note at this path. Does it serve another vault?",
   failed: (why) => `Not done: ${why}`,
   searchHint: "Words or a question",
   nothingFound: "No memory found.",
@@ -97,6 +99,7 @@ const chinese: Texts = {
   unresolved: (name) => `已重新打开：${name}`,
   restored: (name) => `已恢复：${name}`,
   unknownNote: "此笔记尚未索引，或不是记忆。",
+  otherVault: "未完成：服务在此路径上有另一篇笔记。它是否在管理另一个笔记库？",
   failed: (why) => `未完成：${why}`,
   searchHint: "输入词语或问题",
   nothingFound: "没有找到记忆。",

@@ -191,6 +191,16 @@ test("pinning a memory that is pinned unpins it", async () => {
   expect(said).toEqual(["No longer pinned: plan"]);
 });
 
+test("a note of another vault at the same path is not touched", async () => {
+  vi.spyOn(app.metadataCache, "getFileCache").mockReturnValue({ frontmatter: { id: "ffffffffffff" } });
+  await open("dynamic/plan.md");
+
+  await run("pin");
+
+  expect(daemon.bodies("PATCH /api/bucket/0123456789ab")).toEqual([]);
+  expect(said).toEqual(["Not done: the daemon knows another note at this path. Does it serve another vault?"]);
+});
+
 test("a port that is none is not kept, and the token is never among the settings", async () => {
   const [tab] = innards().settingTabs__;
   await tab?.setControlValue("port", 8124);

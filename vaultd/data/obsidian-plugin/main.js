@@ -1,4 +1,4 @@
-/* vaultd for Obsidian 0.1.0, sources 6907af74ea012c24825be72b5cf00bba1301124bc3d54f4a2017551d1cca5f69 */
+/* vaultd for Obsidian 0.1.0, sources 41b3b42638a8ce5a928dfb7e9909b3873b97b9d68849f3b738f75cb7a25b00d9 */
 "use strict";
 var __defProp = Object.defineProperty;
 var __getOwnPropDesc = Object.getOwnPropertyDescriptor;
@@ -407,6 +407,7 @@ var english = {
   unresolved: (name) => `Open again: ${name}`,
   restored: (name) => `Restored: ${name}`,
   unknownNote: "This note is not indexed yet, or is not a memory.",
+  otherVault: "Not done: the daemon knows another note at this path. Does it serve another vault?",
   failed: (why) => `Not done: ${why}`,
   searchHint: "Words or a question",
   nothingFound: "No memory found.",
@@ -443,6 +444,7 @@ var chinese = {
   unresolved: (name) => `已重新打开：${name}`,
   restored: (name) => `已恢复：${name}`,
   unknownNote: "此笔记尚未索引，或不是记忆。",
+  otherVault: "未完成：服务在此路径上有另一篇笔记。它是否在管理另一个笔记库？",
   failed: (why) => `未完成：${why}`,
   searchHint: "输入词语或问题",
   nothingFound: "没有找到记忆。",
@@ -568,6 +570,10 @@ var VaultdPlugin = class extends import_obsidian4.Plugin {
   async change(file, change, done) {
     try {
       const { id } = await this.client.similarToNote(file.path, 1);
+      if (this.isOther(file, id)) {
+        new import_obsidian4.Notice(this.texts.otherVault);
+        return;
+      }
       const after = await this.client.change(id, change);
       new import_obsidian4.Notice(done(after.name));
       if (after.path !== file.path) await this.open(after.path);
@@ -576,6 +582,11 @@ var VaultdPlugin = class extends import_obsidian4.Plugin {
       new import_obsidian4.Notice(this.reason(error));
     }
     await this.look();
+  }
+  /** Whether the daemon means another note than the one that is open: two vaults may have a note at one path. */
+  isOther(file, id) {
+    const own = this.app.metadataCache.getFileCache(file)?.frontmatter?.id;
+    return typeof own === "string" && own !== id;
   }
   reason(error) {
     if (error.failing === "missing") return this.texts.unknownNote;
