@@ -1,0 +1,132 @@
+"""What a question finds, in which order, and which texts are the same memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.running import running
+from vaultd.core.query import Query
+from vaultd.services.likeness import OTHER_NUMBERS, likenesses
+from vaultd.services.matching import Fate
+from vaultd.settings import MatchingSettings, Settings
+
+OLD = "2023-05-02T08:00:00+00:00"
+FRESH = "2026-11-20T08:00:00+00:00"
+
+
+def note(note_id, body, *, created=OLD, **properties):
+    lines = "".join(f"{key}: {value}\n" for key, value in properties.items())
+    return f"---\nid: {note_id}\ncreated: {created}\nlast_active: {created}\n{lines}---\n{body}\n"
+
+
+async def found(r, text, **arguments):
+    matches = r.core.services.matching.match(Query.parse(text, **arguments), None, r.clock.now)
+    return [one.id for one in matches.with_fate(Fate.KEPT)]
+
+
+async def test_an_old_memory_that_fits_comes_before_a_fresh_one_that_hardly_does(tmp_path):
+    async with running(tmp_path, no_model=True) as r:
+        await r.write("dynamic/a.md", note("aaaaaaaaaaaa", "the violin lesson with the broken string"))
+        await r.write("dynamic/b.md", note("bbbbbbbbbbbb", "the string quartet", created=FRESH, importance=10))
+        await r.write("dynamic/c.md", note("cccccccccccc", "rain all day", created=FRESH))
+
+        assert (await found(r, "broken violin string"))[0] == "aaaaaaaaaaaa"
+
+
+async def test_a_memory_is_not_lost_for_want_of_freshness(tmp_path):
+    async with running(tmp_path, no_model=True) as r:
+        await r.write(
+            "dynamic/a.md", note("aaaaaaaaaaaa", "the boiler code is 4711", created="2001-01-01", importance=1)
+        )
+        await r.write("dynamic/b.md", note("bbbbbbbbbbbb", "rain all day", created=FRESH))
+
+        assert await found(r, "boiler code") == ["aaaaaaaaaaaa"]
+
+
+async def test_of_two_that_fit_alike_the_fresher_comes_first(tmp_path):
+    async with running(tmp_path, no_model=True) as r:
+        await r.write("dynamic/a.md", note("aaaaaaaaaaaa", "soup with leeks"))
+        await r.write("dynamic/b.md", note("bbbbbbbbbbbb", "soup with leeks", created=FRESH))
+
+        assert await found(r, "leeks soup") == ["bbbbbbbbbbbb", "aaaaaaaaaaaa"]
+
+
+async def test_a_question_about_nothing_in_the_vault_finds_nothing(tmp_path):
+    async with running(tmp_path, no_model=True) as r:
+        for number in range(30):
+            await r.write(f"dynamic/{number}.md", note(f"{number:012x}", f"what I did on day {number}", created=FRESH))
+
+        assert await found(r, "which bicycle chain should I buy?") == []
+
+
+async def test_a_misspelt_word_finds_what_was_meant(tmp_path):
+    async with running(tmp_path, no_model=True) as r:
+        await r.write("dynamic/a.md", note("aaaaaaaaaaaa", "Caroline paints landscapes"))
+        await r.write("dynamic/b.md", note("bbbbbbbbbbbb", "rain all day"))
+
+        assert await found(r, "carolnie") == ["aaaaaaaaaaaa"]
+
+
+async def test_a_month_in_the_question_lifts_the_memories_of_that_month(tmp_path):
+    async with running(tmp_path, no_model=True) as r:
+        await r.write("dynamic/a.md", note("aaaaaaaaaaaa", "去爬山了", created="2026-03-01T08:00:00+08:00"))
+        await r.write("dynamic/b.md", note("bbbbbbbbbbbb", "去爬山了", created="2026-05-11T08:00:00+08:00"))
+
+        assert (await found(r, "五月爬山"))[0] == "bbbbbbbbbbbb"
+
+
+async def test_a_resolved_memory_is_found_and_sinks(tmp_path):
+    async with running(tmp_path, no_model=True) as r:
+        await r.write("dynamic/a.md", note("aaaaaaaaaaaa", "repair the garden gate", resolved="true"))
+        await r.write("dynamic/b.md", note("bbbbbbbbbbbb", "repair the garden gate again"))
+
+        assert await found(r, "repair garden gate") == ["bbbbbbbbbbbb", "aaaaaaaaaaaa"]
+
+
+async def test_pure_fuzzy_topic_is_the_seeds_formula(tmp_path):
+    settings = replace(Settings(), matching=replace(MatchingSettings(), topic="fuzzy"))
+    async with running(tmp_path, no_model=True, settings=settings) as r:
+        await r.write("dynamic/a.md", note("aaaaaaaaaaaa", "rain", name="walk", domain="[walk]", tags="[walk]"))
+
+        matches = r.core.services.matching.match(Query.parse("walk"), None, r.clock.now)
+
+        # (3 + 2.5 + 2 + 1 · ratio(walk, rain)) / 8.5, the last one between 0 and 1
+        parts = matches.candidates[0].parts
+        assert 7.5 / 8.5 <= parts.fuzzy < 1
+        assert parts.topic == pytest.approx(parts.fuzzy * 400 / 8.5)
+        assert parts.rank == pytest.approx(parts.total)
+
+
+async def test_filters_by_tag_and_domain_know_no_case(tmp_path):
+    async with running(tmp_path, no_model=True) as r:
+        await r.write("dynamic/a.md", note("aaaaaaaaaaaa", "a walk", tags="[Dogs]", domain="[Home]"))
+        await r.write("dynamic/b.md", note("bbbbbbbbbbbb", "a walk", tags="[cats]", domain="[work]"))
+
+        assert await found(r, "walk", tags="dogs") == ["aaaaaaaaaaaa"]
+        assert await found(r, "walk", domain="WORK") == ["bbbbbbbbbbbb"]
+
+
+async def test_a_text_is_no_twin_of_one_about_the_same_thing_but_of_one_that_says_the_same(tmp_path):
+    async with running(tmp_path, no_model=True) as r:
+        await r.write(
+            "dynamic/a.md", note("aaaaaaaaaaaa", "Ran five kilometres along the river before work.", created=FRESH)
+        )
+
+        def score(text):
+            matches = r.core.services.matching.match(Query(text=text), None, r.clock.now, likeness=True)
+            return max((one.parts.total for one in matches.candidates), default=0.0)
+
+        assert score("Ran along the river before work, five kilometres!") > 75
+        assert score("My knee hurts when I run along the canal.") < 75
+        assert score("What did I do before work along the river?") < 75
+
+
+def test_texts_with_other_numbers_are_not_the_same():
+    bodies = ["ran 6 km by the lake", "ran 5 km by the lake"]
+
+    alike = likenesses("ran 5 km by the lake", bodies, np.array([1.0, 1.0]))
+
+    assert alike.tolist() == [OTHER_NUMBERS, 1.0]
