@@ -106,3 +106,14 @@ def test_the_plugin_is_put_where_obsidian_looks_and_an_older_one_is_renewed(run,
     assert again.exit_code == 0
     assert (folder / "main.js").read_bytes() == built
     assert (folder / "data.json").read_text() == '{"port": 8001}'
+
+
+def test_the_settings_file_that_is_named_is_made_and_no_other_is_read(run, home):
+    run("init", "--vault", "Notes", "--root", "Memories", "--yes")
+
+    result = run("init", "--vault", "Other", "--yes", VAULTD_CONFIG=str(home / "other.yaml"))
+
+    assert result.exit_code == 0, result.stderr
+    assert (home / "other.yaml").read_text() == f"vault:\n  path: {home / 'Other'}\n"
+    assert (home / "Other/dynamic").is_dir()
+    assert run("config", "set", "language", "en", "--config", "third.yaml").exit_code == 0

@@ -106,7 +106,7 @@ def set_(config: Path | None, key: str, value: str) -> None:
     """
     parsed = check_value(key, value, Path.cwd())
     path = _file(config)
-    load_settings(path if path.exists() else None, overrides={key: parsed})
+    load_settings(path, overrides={key: parsed}, may_be_missing=True)
     save(path, {key: parsed})
     say(f"{path}: {key} is now {as_text(KEYS[key], parsed) or 'empty'}")
     winner = next((name for name in variables(KEYS[key]) if os.environ.get(name, "").strip()), None)

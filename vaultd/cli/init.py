@@ -69,7 +69,7 @@ def init(
     path = config_path(config, os.environ)
     if language is not None:
         changes["language"] = language
-    settings = load_settings(path if path.exists() else None, folder, changes).settings
+    settings = load_settings(path, folder, changes, may_be_missing=True).settings
     layout = Layout(folder, memory_root=settings.memory.root)
     steps = [*_folder_steps(layout), *_settings_step(path, changes)]
     steps += _base_step(layout, settings) if with_base else []
@@ -81,7 +81,7 @@ def init(
 
 
 def _ask_vault(config: Path | None, yes: bool) -> Path:
-    known = load_settings(config).settings.vault.path
+    known = load_settings(config, may_be_missing=True).settings.vault.path
     here = Path.cwd() if (Path.cwd() / ".obsidian").is_dir() else None
     proposal = known or here or Path.home() / "Memories"
     if yes:
@@ -164,13 +164,11 @@ def _plugin_step(target: Path) -> list[Step]:
 
 
 def _plugin() -> Traversable:
-    """The built plugin: in the package, or beside it in a checkout. Raises BadInput where neither is there."""
-    package = files("vaultd")
-    built = Path(str(package)).parent / "obsidian-plugin-stub" / "dist"
-    for place in (package.joinpath("data", "obsidian-plugin"), built):
-        if place.is_dir():
-            return place
-    raise BadInput("this version of vaultd brings no Obsidian plugin; leave out --with-plugin")
+    """The built plugin that comes with the package. Raises BadInput where it does not."""
+    place = files("vaultd").joinpath("data", "obsidian-plugin")
+    if not place.is_dir():
+        raise BadInput("this version of vaultd brings no Obsidian plugin; leave out --with-plugin")
+    return place
 
 
 def _place(source: Traversable, place: Path) -> None:

@@ -51,10 +51,15 @@ def json_option(function: Command) -> Command:
 
 
 def load_settings(
-    config: Path | None, vault: Path | None = None, overrides: Mapping[str, object] | None = None
+    config: Path | None,
+    vault: Path | None = None,
+    overrides: Mapping[str, object] | None = None,
+    *,
+    may_be_missing: bool = False,
 ) -> Loaded:
     """Settings by options, environment and file; `overrides` are options by key. Raises SettingsError."""
-    return load_with_sources(config, os.environ, {"vault.path": vault, **(overrides or {})})
+    options = {"vault.path": vault, **(overrides or {})}
+    return load_with_sources(config, os.environ, options, may_be_missing=may_be_missing)
 
 
 def vault_of(settings: Settings) -> Path:

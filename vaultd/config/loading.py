@@ -47,12 +47,16 @@ def load(given: Path | None, environ: Mapping[str, str], overrides: Mapping[str,
 
 
 def load_with_sources(
-    given: Path | None, environ: Mapping[str, str], overrides: Mapping[str, object] | None = None
+    given: Path | None,
+    environ: Mapping[str, str],
+    overrides: Mapping[str, object] | None = None,
+    *,
+    may_be_missing: bool = False,
 ) -> Loaded:
-    """As `load`, with the place that each value came from."""
+    """As `load`, with the place that each value came from. `may_be_missing`: for commands that make the file."""
     path = config_path(given, environ)
     text = read_text(path)
-    if text is None and path != config_path(None, {}):
+    if text is None and not may_be_missing and path != config_path(None, {}):
         raise SettingsError(f"{path}: there is no such file; make it with `vaultd config example > {path}`")
     entries = _entries(text, path) if text is not None else []
     layers = (_from_file(entries, path), _from_environment(environ), _from_options(overrides or {}))
