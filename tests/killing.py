@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -85,7 +86,11 @@ def kill_fork(folder: Path, seed: int, seen: Kills, known: dict[str, float]) -> 
             os._exit(1)
     os.close(writing)
     with os.fdopen(reading, "rb") as said:
-        assert said.readline() == b"ready\n"
+        if not select.select([said], [], [], _START_TIMEOUT_S)[0]:
+            os.kill(child, signal.SIGKILL)  # a fork may inherit a lock that nobody holds any more
+        elif said.readline() != b"ready\n":
+            os.waitpid(child, 0)
+            raise AssertionError("the work did not begin")
         time.sleep(random.Random(seed).uniform(0.0, 0.8))  # the moment of the kill, not a wait
         os.kill(child, signal.SIGKILL)
         text = said.read().decode()
@@ -109,6 +114,7 @@ def kill_once(folder: Path, seed: int, seen: Kills, known: dict[str, float]) -> 
         child.send_signal(signal.SIGKILL)
     finally:
         said = child.stdout.read().decode()
+        child.stdout.close()
         child.wait(_START_TIMEOUT_S)
     _note(said, seen, known)
 
