@@ -58,6 +58,14 @@ class Loaded:
     passages: list[tuple[PassageRef, ...]]
 
 
+def _server(uri: str) -> dict[str, str]:
+    """Where a LanceDB Cloud or Enterprise database is; LanceDB itself takes only its key from the environment."""
+    if not uri.startswith("db://"):
+        return {}
+    named = {"region": "LANCEDB_REGION", "host_override": "LANCEDB_HOST_OVERRIDE"}
+    return {key: os.environ[variable] for key, variable in named.items() if os.environ.get(variable)}
+
+
 class Store:
     """The tables of one vault's index, in a folder of this machine or at a LanceDB address.
 
@@ -98,6 +106,7 @@ class Store:
                 read_consistency_interval=timedelta(0),
                 storage_options=self._options or None,
                 session=session,
+                **_server(self._uri),
             )
         self._tables["notes"] = self._open_table("notes", note_schema())
         self._tables["contents"] = self._open_table("contents", content_schema())
@@ -307,7 +316,7 @@ class Store:
         Only one writer exists, so versions of ten minutes ago have no reader; `after_crash` also clears what an
         interrupted run left behind.
         """
-        for table in self._tables.values():
+        for table in list(self._tables.values()):  # closing may come between
             with _mapped("compact the index"):
                 if after_crash:
                     table.optimize(cleanup_older_than=timedelta(0), delete_unverified=True)
