@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -43,6 +42,8 @@ def found_or_started(loaded: Loaded, *, quiet: bool = False) -> Runtime:
         raise VaultdError(f"the vault {vault} is not a folder; name one with --vault DIR, or make it: vaultd init")
     if not quiet:
         note(f"Starting vaultd for {vault}; it goes on in the background")
+    import asyncio  # only a start needs it
+
     from vaultd.tools.bridging.launch import DaemonDown, launcher_of
 
     config = loaded.path if loaded.exists else None
