@@ -1,3 +1,5 @@
+import asyncio
+
 from tests.fakes import FakeEmbedder
 from tests.running import running
 from vaultd.core.errors import ModelBadAnswer, ModelBusy
@@ -106,3 +108,17 @@ async def test_the_centring_is_fitted_to_the_vault_as_it_grows_and_at_the_next_s
         again = sum(r.core.mirror.vectors.vector(key) for key in keys)
         assert abs(again).max() < 1e-4  # all thirty less their mean
     assert abs(total).max() < 3  # the first thirty less the mean of those that were there
+
+
+async def test_a_note_that_was_away_when_its_turn_came_is_embedded_when_it_is_back(tmp_path):
+    async with running(tmp_path) as r:
+        r.embedder.error = ModelBusy("slow down", retry_after_s=0.05)
+        await r.write("dynamic/away.md", "a note that goes and comes back\n")
+        (r.vault / "dynamic/away.md").rename(tmp_path / "elsewhere.md")
+        r.embedder.error = None
+        assert not await asyncio.to_thread(r.core.queue.wait_idle, 3)
+        (tmp_path / "elsewhere.md").rename(r.vault / "dynamic/away.md")
+        await r.look("dynamic/away.md")
+        await r.embedded()
+
+        assert r.core.queue.pending == 0

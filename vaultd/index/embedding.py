@@ -31,6 +31,8 @@ URGENT_BATCH = 32  # a batch of at most so many notes goes before the others
 FIRST_RETRY_S = 2.0
 LONGEST_RETRY_S = 300.0
 NICENESS = 10
+LOOKS = 20  # at a note whose file was not what the index knows; more follow with its next change
+LOOK_AGAIN_S = 0.1
 ATTEMPTS = 3  # for a passage that the model answers badly
 
 
@@ -61,6 +63,7 @@ class EmbeddingQueue:
         self._not_before = 0.0
         self._delay_s = FIRST_RETRY_S
         self._failed: dict[bytes, int] = {}
+        self._looks: dict[str, int] = {}
         self._problem = ""
         self._done = 0
         self._thread = threading.Thread(target=self._run, name="embeddings", daemon=True)
@@ -154,6 +157,25 @@ class EmbeddingQueue:
             if self._stopping or not self._embed(some):
                 self._again(ids)
                 return
+        self._look_again(ids)
+
+    def _look_again(self, ids: Sequence[str]) -> None:
+        """Notes that still wait: their file was away, or another text, at the moment it was read."""
+        for note_id in ids:
+            looks = self._looks.pop(note_id, 0) + 1
+            if looks > LOOKS or not self._still_waits(note_id):
+                continue
+            self._looks[note_id] = looks
+            with self._condition:
+                self._not_before = max(self._not_before, self._monotonic() + LOOK_AGAIN_S)
+                self._waiting.setdefault(note_id)
+
+    def _still_waits(self, note_id: str) -> bool:
+        with self._mirror.lock:
+            slot = self._mirror.slot_of(note_id)
+            keys = () if slot is None else (ref.key for ref in self._mirror.passages(slot))
+            pending = self._mirror.vectors.pending
+            return any(key in pending and self._failed.get(key, 0) < ATTEMPTS for key in keys)
 
     def _wanted(self, ids: Sequence[str]) -> list[tuple[bytes, Passage]]:
         wanted: dict[bytes, Passage] = {}
