@@ -50,7 +50,7 @@ def main() -> None:
         demo = Path(folder) / "Notes"
         prepare(demo, today=datetime.now(UTC).date())
         with serving(demo / "vault", demo / "s") as daemon, chromium() as browser:
-            daemon.wait(lambda status: status["ready"] and status["pending"] == 0)
+            daemon.wait(lambda status: status["ready"] and status["pending"] == 0, 180)
             chosen = daemon.get("/api/search?q=grandmother&limit=1")["items"][0]["id"]
             for name, path, language, dark, size in SHOTS:
                 if given.names and name not in given.names:

@@ -30,7 +30,7 @@ def daemon(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dashboard") / "demo"
     prepare(folder, today=datetime.now(UTC).date())
     with serving(folder / "vault", folder / "s") as started:
-        started.wait(lambda status: status["ready"] and status["pending"] == 0)
+        started.wait(lambda status: status["ready"] and status["pending"] == 0, 180)
         yield started
 
 

@@ -57,7 +57,7 @@ def daemon(tmp_path_factory):
     broken = folder / "vault" / "dynamic" / "bad" / "<b onclick=x>.md"
     broken.write_text(f"---\nname: [{NAME}\n---\n{HOSTILE}", encoding="utf-8")
     with serving(folder / "vault", folder / "s") as started:
-        started.wait(lambda status: status["ready"] and status["pending"] == 0)
+        started.wait(lambda status: status["ready"] and status["pending"] == 0, 180)
         yield started
 
 

@@ -35,7 +35,7 @@ export function switchLanguage() {
 /** The words for a key, with `{name}` filled in; a key without words is shown itself. */
 export function t(key, values = {}) {
   let text = words[key] ?? key;
-  if (typeof text === "object") text = values.count === 1 ? text.one : text.many;
+  if (typeof text === "object") text = Number(values.count) === 1 ? text.one : text.many;
   return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
 }
 

@@ -24,7 +24,7 @@ function list(main, query) {
   let items = [];
   let cursor = null;
   let loading = null;
-  const search = h("input", { type: "search", value: shown.q, placeholder: t("search_memories"), "aria-label": t("search_memories") });
+  const search = h("input", { type: "search", value: shown.q, placeholder: t("search_cards"), "aria-label": t("search_cards") });
   const sort = h("select", { "aria-label": t("sort") }, Object.entries(SORTS).map(([value, words]) => h("option", { value, selected: value === shown.sort }, t(words))));
   const types = h("div", { class: "chips", role: "group", "aria-label": t("type") });
   const summary = h("p", { class: "summary-line", role: "status" });

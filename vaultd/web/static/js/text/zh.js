@@ -34,7 +34,7 @@ export default {
   breath_nothing: "权重池平静", breath_nothing_next: "没有可以找到的记忆。",
   network_about: "相近的记忆连在一起。", network_empty: "还没有可画的", network_empty_next: "有了带向量的记忆，网络就会出现。", network_label: "{nodes} 条记忆与 {edges} 条连线的网络。用旁边的搜索可通过键盘打开。", least_similarity: "最低相似度", kinds: "类型", find_node: "查找记忆", with_archive: "包括归档", network_counts: "{nodes} 条记忆，{edges} 条连线", without_embedding: "{count} 条还没有向量", fit_view: "显示全部", colour_by: "着色", colour_kind: "类型", colour_domain: "主题", matches: "匹配",
   cards_about: "对话中值得随手可用的短记忆。", new_card: "新卡片", cards_empty: "还没有卡片", cards_empty_next: "模型用 remember 工具写卡片，也可以在这里写。", cards_missing: "卡片不可用", cards_missing_next: "这个服务不提供卡片。",
-  all_types: "全部类型", type: "类型", topic: "话题", scope: "作用域", uses: "用过 {count} 次", edit_card: "编辑卡片", writing: "📝 正在写入记忆…", recorded: "✓ 已记录：{topic}", history: "历史", card_history_empty: "没有旧版本。", delete_card: "删除这张卡片？",
+  all_types: "全部类型", type: "类型", topic: "话题", scope: "作用域", search_cards: "搜索卡片", uses: "用过 {count} 次", edit_card: "编辑卡片", writing: "📝 正在写入记忆…", recorded: "✓ 已记录：{topic}", history: "历史", card_history_empty: "没有旧版本。", delete_card: "删除这张卡片？",
   type_milestone: "里程碑", type_commitment: "承诺", type_turning_point: "转折点", type_deep_talk: "深谈", type_interaction_moment: "互动瞬间", type_preference: "偏好", type_real_world: "现实事项", type_lesson: "教训",
   cards_count: "{count} 张卡片", sort_updated: "最近修改", sort_used: "最近用到", sort_uses: "用得最多",
   chat_about: "经由网关的对话：合适的卡片会放进去，并显示出来。", chat_empty: "说点什么", chat_empty_next: "与你所说相符的卡片会给到模型。回答下的机器人显示是哪些。", message: "消息", send: "发送", stop: "停止", most_cards: "每轮最多卡片", new_chat: "新对话", injected: "给了 {count} 张卡片", chat_no_model: "没有设置对话模型。请在“设置”的对话模型或网关中指定。", you: "你", model: "模型",
