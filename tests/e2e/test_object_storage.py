@@ -14,6 +14,8 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.e2e.daemon import serving
+from vaultd.core.errors import IndexUnavailable
+from vaultd.index.store import Store
 
 BUCKET = "memories"
 
@@ -36,6 +38,15 @@ class Storage:
         """The names of all objects."""
         with urllib.request.urlopen(f"{self.url}/{BUCKET}?list-type=2", timeout=10) as answer:
             return [one.text or "" for one in ElementTree.parse(answer).iter() if one.tag.endswith("}Key")]
+
+    def put(self, key: str, data: bytes) -> None:
+        """Write an object; the server wants a signature, and looks at none."""
+        signed = (
+            "AWS4-HMAC-SHA256 Credential=none/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=none"
+        )
+        address = f"{self.url}/{BUCKET}/{key}"
+        request = urllib.request.Request(address, data=data, method="PUT", headers={"Authorization": signed})
+        urllib.request.urlopen(request, timeout=10).close()
 
 
 @pytest.fixture(scope="module")
@@ -64,11 +75,28 @@ def storage(tmp_path_factory):
         log.close()
 
 
+def test_a_shared_table_that_does_not_open_is_told_of_and_left_alone(storage, monkeypatch):
+    for name, value in storage.variables.items():
+        monkeypatch.setenv(name, value)
+    uri = f"s3://{BUCKET}/broken"
+    Store(uri).open("model/1")
+    for key in storage.objects():
+        if key.startswith("broken/notes.lance/_versions/"):
+            storage.put(key, b"rubbish")
+    before = storage.objects()
+
+    with pytest.raises(IndexUnavailable, match=r"notes .* does not open"):
+        Store(uri).open("model/1")
+
+    assert storage.objects() == before
+
+
 async def breath(daemon, query: str) -> str:
     async with daemon.client() as client:
         return (await client.call_tool("breath", {"query": query})).content[0].text
 
 
+@pytest.mark.slow
 async def test_what_one_machine_has_indexed_another_finds_without_doing_it_again(tmp_path, storage):
     vault = tmp_path / "vault"
     with serving(vault, tmp_path / "one", **storage.variables) as daemon:
@@ -91,6 +119,7 @@ async def test_what_one_machine_has_indexed_another_finds_without_doing_it_again
     assert [key for key in storage.objects() if "/embeddings" in key and "/data/" in key] == before
 
 
+@pytest.mark.slow
 async def test_two_machines_share_an_index_while_a_sync_tool_carries_the_notes(tmp_path, storage):
     shared = storage.variables | {"VAULTD_INDEX__URI": f"s3://{BUCKET}/shared"}
     here, there = tmp_path / "here", tmp_path / "there"

@@ -136,6 +136,11 @@ class Store:
                     log.info("the table %s has another schema; it is made anew", name)
                     break
                 except (RuntimeError, OSError, ValueError) as exc:
+                    if not self._local:  # others may use it; a storage that fails for a moment must not cost it
+                        raise IndexUnavailable(
+                            f"the table {name} of the index at {self._uri} does not open: {exc}; if it stays so, "
+                            "delete what lies there, it is made anew from the vault"
+                        ) from exc
                     log.warning("the table %s does not open (%s); trying the version before", name, exc)
                     if not self._drop_newest_manifest(name):
                         break
