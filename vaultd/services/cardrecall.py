@@ -38,6 +38,8 @@ Slots = npt.NDArray[np.intp]
 QUERY_CHARACTERS: Final = 2_000  # of a message that are compared with the cards
 BODIES_KEPT: Final = 20_000
 HALF: Final = 0.5
+LEAST_SIMILARITY: Final = 0.05  # below these two a card has no chance
+LEAST_COVERAGE: Final = 0.25
 
 
 class CardFate(StrEnum):
@@ -177,7 +179,15 @@ class CardRecall:
             vectors = self._mirror.first_vectors([int(slot) for slot in slots[chosen]])
         found = [rows[int(place)] for place in chosen]
         terms = keyword_terms(text)
-        keyword = np.array([keyword_score(terms, self._content(row), row.tags) for row in found], dtype=np.float64)
+        # reading a card costs a millisecond: only what may yet be worth a place is read
+        near = (similarity[chosen] >= LEAST_SIMILARITY) | (coverage[chosen] >= LEAST_COVERAGE)
+        keyword = np.array(
+            [
+                keyword_score(terms, self._content(row), row.tags) if may else 0.0
+                for row, may in zip(found, near, strict=True)
+            ],
+            dtype=np.float64,
+        )
         card_columns = CardColumns(
             category=np.array([_code(row) for row in found], dtype=np.uint8),
             importance=np.array([row.importance for row in found], dtype=np.float64),
@@ -192,7 +202,7 @@ class CardRecall:
         for place in (*kept, *rest):
             fate = _fate(scores, place, weights, here=bool(here[place]), kept=kept)
             parts = _parts(scores, place, float(similarity[chosen[place]]), float(keyword[place]))
-            view = self._cards.view(found[place], self._body(found[place]))
+            view = self._cards.view(found[place], self._body(found[place]) if near[place] else None)
             hits.append(CardHit(view, int(slots[chosen[place]]), parts, fate))
         return Recalled(tuple(hits), intent, len(slots))
 
