@@ -1,4 +1,5 @@
 import asyncio
+import threading
 
 from tests.fakes import FakeEmbedder
 from tests.running import running
@@ -110,13 +111,27 @@ async def test_the_centring_is_fitted_to_the_vault_as_it_grows_and_at_the_next_s
     assert abs(total).max() < 3  # the first thirty less the mean of those that were there
 
 
+class Gated(FakeEmbedder):
+    """Says nothing until it is let go."""
+
+    def __init__(self):
+        super().__init__()
+        self.gate = threading.Event()
+
+    def embed_passages(self, texts):
+        self.gate.wait(30)
+        return super().embed_passages(texts)
+
+
 async def test_a_note_that_was_away_when_its_turn_came_is_embedded_when_it_is_back(tmp_path):
-    async with running(tmp_path) as r:
-        r.embedder.error = ModelBusy("slow down", retry_after_s=0.05)
+    gated = Gated()
+    async with running(tmp_path, embedder=gated) as r:
+        await r.write("dynamic/first.md", "this one keeps the model busy\n")
         await r.write("dynamic/away.md", "a note that goes and comes back\n")
         (r.vault / "dynamic/away.md").rename(tmp_path / "elsewhere.md")
-        r.embedder.error = None
-        assert not await asyncio.to_thread(r.core.queue.wait_idle, 3)
+        gated.gate.set()
+        assert not await asyncio.to_thread(r.core.queue.wait_idle, 1)
+
         (tmp_path / "elsewhere.md").rename(r.vault / "dynamic/away.md")
         await r.look("dynamic/away.md")
         await r.embedded()

@@ -31,7 +31,7 @@ URGENT_BATCH = 32  # a batch of at most so many notes goes before the others
 FIRST_RETRY_S = 2.0
 LONGEST_RETRY_S = 300.0
 NICENESS = 10
-LOOKS = 20  # at a note whose file was not what the index knows; more follow with its next change
+LOOKS = 50  # at a note whose file was not what the index knows; more follow with its next change
 LOOK_AGAIN_S = 0.1
 ATTEMPTS = 3  # for a passage that the model answers badly
 
