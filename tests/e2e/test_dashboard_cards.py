@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.browser import chromium, window
 from tests.e2e.daemon import serving
-from tests.model_server import ModelServer
+from tests.model_server import CHAT_MODEL, ModelServer
 from vaultd.cli.demo import prepare
 
 pytestmark = pytest.mark.e2e
@@ -32,7 +32,7 @@ def model():
 def daemon(tmp_path_factory, model):
     folder = tmp_path_factory.mktemp("cards") / "demo"
     prepare(folder, today=datetime.now(UTC).date())
-    env = {"VAULTD_BASE_URL": model.url, "VAULTD_API_KEY": KEY}
+    env = {"VAULTD_BASE_URL": model.url, "VAULTD_API_KEY": KEY, "VAULTD_LLM__MODEL": CHAT_MODEL}
     with serving(folder / "vault", folder / "s", **env) as started:
         started.wait(lambda status: status["ready"] and status["pending"] == 0, 180)
         yield started

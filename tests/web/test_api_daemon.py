@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+from pathlib import Path
 
 from starlette.routing import Route
 
+import vaultd.web
 from tests.fakes import FakeAnalyst
 from tests.web.served import bucket, served
 from vaultd.core.errors import ModelRefused
@@ -168,3 +170,17 @@ async def test_an_error_of_our_own_tells_nothing_of_the_inside(tmp_path):
         error = (await web.get("/api/buckets", 500))["error"]
 
         assert error["code"] == "internal" and "Mirror" not in error["message"]
+
+
+def test_the_pages_say_the_same_in_both_languages():
+    folder = Path(vaultd.web.__file__).parent / "static" / "js" / "text"
+
+    def words(name: str) -> set[str]:
+        return set(
+            re.findall(
+                r'(?:^|[,{\s])"?([a-z][\w.]*)"?: (?:"|\{ one)', (folder / name).read_text(encoding="utf-8"), re.MULTILINE
+            )
+        )
+
+    assert words("en.js") - {"one", "many"} == words("zh.js") - {"one", "many"}
+    assert words("settings-zh.js") == set(KEYS)

@@ -3,7 +3,7 @@
 import { get, post } from "../api.js";
 import { head, waiting } from "../bits.js";
 import { fill, h } from "../dom.js";
-import { has, t } from "../i18n.js";
+import { has, language, t } from "../i18n.js";
 import { complain, say } from "../say.js";
 
 const FIRST = ["llm", "embedding", "decay", "matching", "memory", "journal", "cards", "gateway"];
@@ -14,10 +14,12 @@ export default function settings(main, { rest }) {
   const find = h("input", { type: "search", placeholder: t("find_setting"), "aria-label": t("find_setting") });
   main.append(head(t("settings"), t("settings_about")), h("div", { class: "settings" }, h("div", { class: "settings-side" }, find, nav), body));
   let data = null;
+  let words = {};
   find.addEventListener("input", () => show());
 
   async function load() {
     try {
+      if (language === "zh") words = (await import("../text/settings-zh.js")).default;
       data = await get("/api/config");
       show();
       if (rest) document.getElementById(`section-${rest}`)?.scrollIntoView();
@@ -63,7 +65,7 @@ export default function settings(main, { rest }) {
     return h("p", { class: "test" }, button, out);
   }
 
-  const about = (one) => (has(`about_${one.name}`) ? t(`about_${one.name}`) : one.about);
+  const about = (one) => words[one.name] ?? one.about;
 
   function row(one) {
     const id = `set-${one.name.replace(/\W/g, "-")}`;
