@@ -5,6 +5,7 @@ import socket
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
+import pytest
 from mcp import Client
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
@@ -12,6 +13,7 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 
 from tests.e2e.daemon import serving
 
+pytestmark = pytest.mark.e2e
 CALLBACK = "http://127.0.0.1:9/callback"
 
 

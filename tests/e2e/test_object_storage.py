@@ -17,6 +17,7 @@ from tests.e2e.daemon import serving
 from vaultd.core.errors import IndexUnavailable
 from vaultd.index.store import Store
 
+pytestmark = pytest.mark.e2e
 BUCKET = "memories"
 
 
