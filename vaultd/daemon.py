@@ -25,6 +25,7 @@ from vaultd.config.lastruns import Runs
 from vaultd.config.paths import lock_file, log_file, state_folder
 from vaultd.config.runtime import Runtime, keep_token, read_runtime, remove_runtime, write_runtime
 from vaultd.config.systemd import notify, watchdog_s
+from vaultd.config.tokens import scoped_tokens
 from vaultd.core.errors import SettingsError, VaultdError, VaultUnavailable
 from vaultd.core.query import Query
 from vaultd.frugal import few_heaps, give_back
@@ -159,6 +160,10 @@ class Daemon:
         assert self._core is not None
         return self._core
 
+    def _scoped(self) -> list[Token]:
+        tokens = scoped_tokens(self._state)
+        return [Token(f"scope {scope}", value, scope=scope) for scope, value in tokens.items()]
+
     async def run(self) -> int:
         """Until a signal."""
         self._core = compose(self._settings, self._state, config=self._config)
@@ -166,7 +171,7 @@ class Daemon:
         self.core.import_listeners.append(lambda status: self._events.publish("import", status.written()))
         host, port = self._settings.server.host, self._listener.getsockname()[1]
         url = base_url(host, port)
-        auth = Auth([Token("owner", self._token)], clock=self.core.clock, sessions_path=self._state / "sessions.json")
+        auth = Auth([Token("owner", self._token), *self._scoped()], clock=self.core.clock, sessions_path=self._state / "sessions.json")
         self._auth, self._url = auth, url
         events = self._events = EventHub(closing=self._closing)
         self.core.listeners.append(self._tell_changes)

@@ -10,6 +10,7 @@ from vaultd.cli.client import DaemonClient
 from vaultd.cli.options import daemon_of, load_settings, state_of, vault_of, vault_options
 from vaultd.cli.output import note, say
 from vaultd.config.runtime import find_daemon, keep_token, make_token
+from vaultd.config.tokens import scoped_tokens, token_of_scope
 from vaultd.core.errors import BadInput, SettingsError
 from vaultd.settings import Settings
 
@@ -20,18 +21,26 @@ from vaultd.settings import Settings
     "--new", "renew", is_flag=True, help="Make a new token; the old one ends with the next start of the daemon."
 )
 @click.option("--link", is_flag=True, help="Print a login link for the dashboard: for one use, and soon.")
-def token(config: Path | None, vault: Path | None, renew: bool, link: bool) -> None:
+@click.option("--scope", default="", help="The token for one scope of cards; made at the first call.")
+def token(config: Path | None, vault: Path | None, renew: bool, link: bool, scope: str) -> None:
     """Show the token that clients of this vault need; it is made at the first call.
 
     \b
     Examples:
       vaultd token
       vaultd token --link
+      vaultd token --scope work
       curl -H "Authorization: Bearer $(vaultd token)" http://127.0.0.1:8000/api/buckets
     """
     settings = load_settings(config, vault).settings
-    if link and renew:
-        raise click.UsageError("--new and --link exclude each other.")
+    if sum((link, renew, bool(scope))) > 1:
+        raise click.UsageError("--new, --link and --scope exclude each other.")
+    if scope:
+        known = scoped_tokens(state_of(settings))
+        say(token_of_scope(state_of(settings), scope))
+        if scope not in known and find_daemon(vault_of(settings), settings.state_dir) is not None:
+            note("The running daemon takes it when it is started again.")
+        return
     if link:
         say(login_link(settings))
     elif renew:

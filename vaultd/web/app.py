@@ -21,6 +21,7 @@ from vaultd.services import Services
 from vaultd.services.importing.importer import MOST_UPLOAD_BYTES
 from vaultd.web.api import api_endpoints, api_routes
 from vaultd.web.auth import Auth, AuthMiddleware
+from vaultd.web.credentials import ScopeFence
 from vaultd.web.drain import Closing, DrainMiddleware
 from vaultd.web.endpoints import Endpoint
 from vaultd.web.events import EventHub
@@ -127,6 +128,7 @@ def build_app(parts: WebParts) -> Starlette:
             ),
             Middleware(DrainMiddleware, closing=parts.closing),
             _door(parts),
+            Middleware(ScopeFence),
             Middleware(GZipMiddleware, minimum_size=1_024, compresslevel=5),
         ],
     )
