@@ -264,7 +264,7 @@ def main() -> int:
     if options.daemon:
         from recall_daemon import ranked_by_daemons
 
-        runs = {"vaultd, daemon": ranked_by_daemons(sets, shuffle=options.shuffle, cache=options.cache)}
+        runs = {"vaultd, daemon": ranked_by_daemons(sets, shuffle=options.shuffle)}
     else:
         runs = {"vaultd": ranked_by_product(sets, embedder, shuffle=options.shuffle)}
     if options.save:
