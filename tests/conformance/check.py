@@ -12,6 +12,7 @@ import contextlib
 import json
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -90,6 +91,8 @@ def _scenarios(revision: str, fewest: int, ended: subprocess.CompletedProcess) -
     found = re.findall(r"^[✓✗] (\S+): (\d+) passed, (\d+) failed", ended.stdout, re.MULTILINE)
     passed = 0
     for name, good, bad in found:
+        if int(good) + int(bad) == 0:
+            continue  # it looked at nothing
         passed += int(good) if name not in known else 0
         detail = f"{good} checks" + (f", {bad} failed" if int(bad) else "") + (" (known)" if name in known else "")
         yield Line(f"{revision} {name}", int(bad) == 0 or name in known, detail)
@@ -97,6 +100,20 @@ def _scenarios(revision: str, fewest: int, ended: subprocess.CompletedProcess) -
     yield Line(f"{revision} in all", ok, f"{passed} checks passed; the suite ended with {ended.returncode}")
     if not ok:
         print(ended.stdout[-3000:], ended.stderr[-3000:], file=sys.stderr)
+
+
+def authorization(folder: Path) -> Iterator[Line]:
+    """What the suite says of the authorization server for remote connectors."""
+    program = npm.installed("conformance") / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = one.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    public = {"VAULTD_SERVER__PUBLIC_URL": url}
+    with serving(folder / "remote", folder / "remote-state", "--port", str(port), **public) as daemon:
+        daemon.wait(lambda status: status["ready"])
+        ended = _run([npm.node(), program, "authorization", "--url", url], npm.environment(folder / "home"))
+    yield from _scenarios("OAuth", 2, ended)
 
 
 # -- the inspector ----------------------------------------------------------------------------------------------------
@@ -256,14 +273,18 @@ PARTS = {"inspector": inspector, "apps": apps, "claude-code": claude_code, "code
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="put the results into docs/mcp-conformance.md")
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of: suite, {', '.join(PARTS)}; default: all")
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help=f"of: suite, authorization, {', '.join(PARTS)}; default: all"
+    )
     asked = parser.parse_args()
-    parts = asked.parts or ["suite", *PARTS]
+    parts = asked.parts or ["suite", "authorization", *PARTS]
     results: dict[str, list[Line]] = {}
     with tempfile.TemporaryDirectory(prefix="vaultd-mcp-check-") as place:
         folder = Path(place)
         if "suite" in parts:
             results["suite"] = _told(suite(folder))
+        if "authorization" in parts:
+            results["authorization"] = _told(authorization(folder))
         if others := [part for part in PARTS if part in parts]:
             state = folder / "state"
             with serving(folder / "vault", state) as daemon:
