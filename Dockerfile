@@ -10,8 +10,9 @@ FROM python:3.13-slim
 LABEL org.opencontainers.image.title="vaultd" \
       org.opencontainers.image.description="Long-term memory for language models in your Obsidian vault" \
       org.opencontainers.image.licenses="MIT"
+# whoever the container runs as (compose: VAULT_UID) may write to a fresh volume; what is made there is that user's alone
 RUN useradd --create-home --uid 1000 vaultd \
- && install -d -o vaultd -g vaultd /vault /state
+ && install -d -m 1777 -o vaultd -g vaultd /vault /state
 COPY --from=build /opt/vaultd /opt/vaultd
 ENV PATH="/opt/vaultd/bin:$PATH" \
     PYTHONUNBUFFERED=1 \
