@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
@@ -42,6 +43,7 @@ class VaultMachine(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
+@pytest.mark.slow
 def test_index_equals_a_rebuild_after_any_steps():
     checks = [HealthCheck.too_slow, HealthCheck.filter_too_much]
     run_state_machine_as_test(
