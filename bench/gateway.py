@@ -1,8 +1,9 @@
 """What the gateway adds to the first token of a stream: `python -m bench.gateway [--cards 10000] [--asks 200] [--json FILE]`.
 
-A real daemon over a vault of cards, the built-in model for the questions, and a small real upstream that answers at once.
+The gateway on a port of its own over a vault of cards, the built-in model for the questions, and a small real upstream
+that answers at once.
 Each question goes to the bare upstream and to the gateway in turn; the difference of their medians and 95th percentiles
-is what recall costs. Questions are all different, so that no embedding comes from a cache. The cards' own embeddings come
+is what recall costs; its CPU time is told besides, for machines that are busy. Questions are all different, so that no embedding comes from a cache. The cards' own embeddings come
 from words instead of the model, written into the index beforehand by a daemon with another model: their number counts
 here, not their quality.
 """
@@ -30,6 +31,7 @@ from starlette.applications import Starlette
 
 from bench.injection import lines, write_cards
 from vaultd.compose import Core, compose
+from vaultd.services.gateway import Wish
 from vaultd.settings import Settings
 from vaultd.web.auth import Auth, AuthMiddleware, Token
 from vaultd.web.gateway import gateway_routes
@@ -124,7 +126,18 @@ async def measured(core: Core, upstream: str, asks: int) -> dict[str, dict[str, 
                 bare.append(times[0])
                 through.append(times[1])
                 recall.append(times[1] - times[0])
-    return {"bare_ms": figures(bare), "gateway_ms": figures(through), "added_ms": figures(recall)}
+    cpu: list[float] = []
+    for number, text in enumerate(texts[:asks]):
+        body = json.dumps({"model": "m", "messages": [{"role": "user", "content": f"{text} [{number}]"}]}).encode()
+        start = time.process_time()
+        await core.services.gateway.prepare(body, Wish(save=False))
+        cpu.append((time.process_time() - start) * 1_000)
+    return {
+        "bare_ms": figures(bare),
+        "gateway_ms": figures(through),
+        "added_ms": figures(recall),
+        "recall_cpu_ms": figures(cpu),
+    }
 
 
 async def run(options: argparse.Namespace) -> dict:
