@@ -63,7 +63,7 @@ MATCH_THRESHOLD: Final = 50.0  # match score, inclusive; INTERNALS §4 matching.
 TWIN_THRESHOLD: Final = 75.0  # match score, exclusive; INTERNALS §4 merge_threshold
 RESOLVED_RANK_FACTOR: Final = 0.3  # for the rank only, after the threshold; BEHAVIOUR scene 5
 SEMANTIC_SIMILARITY: Final = 0.5  # similarity, exclusive: found by meaning alone; INTERNALS §3.3
-OTHERS_IN_RANK: Final = 0.15  # of the points of mood, time and importance, beside 100 of the topic; ours: at most 7 points
+OTHERS_IN_RANK: Final = 0.15  # of the points of mood, time and importance, beside the topic's 100; ours: at most 7
 TINT_FACTOR: Final = 0.2  # shift of the shown valence per unit of mood, so at most 0.1; INTERNALS §3.7
 FUZZY_CUTOFF: Final = (
     0.6  # fuzzy similarity below which a name is no candidate; ours: below it short names match by chance
