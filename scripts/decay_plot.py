@@ -33,7 +33,7 @@ def main() -> None:
         "importance 5": a_memory(5, 0, 0.3),
         "importance 5, resolved": a_memory(5, 0, 0.3, resolved=True),
     }
-    days = [d / 4 for d in range(0, 4 * 100)]
+    days = [d / 4 for d in range(4 * 100)]
     figure, axes = plt.subplots(figsize=(7, 3.6))
     for label, memory in lines.items():
         axes.plot(days, [decay_score(memory, NOW + timedelta(days=d), DecayWeights()) for d in days], label=label)

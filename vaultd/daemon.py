@@ -171,7 +171,11 @@ class Daemon:
         self.core.import_listeners.append(lambda status: self._events.publish("import", status.written()))
         host, port = self._settings.server.host, self._listener.getsockname()[1]
         url = base_url(host, port)
-        auth = Auth([Token("owner", self._token), *self._scoped()], clock=self.core.clock, sessions_path=self._state / "sessions.json")
+        auth = Auth(
+            [Token("owner", self._token), *self._scoped()],
+            clock=self.core.clock,
+            sessions_path=self._state / "sessions.json",
+        )
         self._auth, self._url = auth, url
         events = self._events = EventHub(closing=self._closing)
         self.core.listeners.append(self._tell_changes)

@@ -178,7 +178,9 @@ def test_the_pages_say_the_same_in_both_languages():
     def words(name: str) -> set[str]:
         return set(
             re.findall(
-                r'(?:^|[,{\s])"?([a-z][\w.]*)"?: (?:"|\{ one)', (folder / name).read_text(encoding="utf-8"), re.MULTILINE
+                r'(?:^|[,{\s])"?([a-z][\w.]*)"?: (?:"|\{ one)',
+                (folder / name).read_text(encoding="utf-8"),
+                re.MULTILINE,
             )
         )
 
