@@ -10,7 +10,7 @@ PORT ?= 8000
 BENCHES := start_time
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check mcp-check bench soak torture screenshots clean plugin
+.PHONY: docs help run test check mcp-check bench soak torture screenshots clean plugin
 
 help:
 	@sed -n 's/^# //p' Makefile | head -2
@@ -80,3 +80,7 @@ clean:
 	@echo 'Installing what tests and checks need'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
+
+docs: .venv/dev.stamp
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "mkdocs-material>=9,<10"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
