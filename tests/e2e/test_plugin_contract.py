@@ -58,14 +58,14 @@ def plugin(url: str, token: str) -> Iterator[Plugin]:
         assert process.wait(10) == 0
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def daemon(tmp_path_factory) -> Iterator[Daemon]:
     root = tmp_path_factory.mktemp("plugin")
     with serving(root / "vault", root / "state") as running:
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def client(daemon) -> Iterator[Plugin]:
     with plugin(daemon.url, daemon.token) as running:
         yield running

@@ -66,6 +66,8 @@ class VaultReader:
         """
         try:
             place = self._layout.absolute(path)
+            if self._behind_a_link(place):
+                return None
             status = place.stat()
             if not stat.S_ISREG(status.st_mode):
                 return None
@@ -96,10 +98,17 @@ class VaultReader:
     def stamp(self, path: NotePath) -> FileStamp | None:
         """The stamp of the file at `path`; None if no regular file is there."""
         try:
-            status = self._layout.absolute(path).stat()
+            place = self._layout.absolute(path)
+            if self._behind_a_link(place):
+                return None
+            status = place.stat()
         except (OSError, OutsideVault):
             return None
         return stamp_of(status) if stat.S_ISREG(status.st_mode) else None
+
+    def _behind_a_link(self, place: Path) -> bool:
+        """Whether a link leads there: what it leads to inside the vault is found where it lies."""
+        return os.path.realpath(place.parent) != str(place.parent) or place.is_symlink()
 
     def scan(self) -> Scan:
         """Take stock of the whole vault. Raises VaultUnavailable if its root can't be listed.
