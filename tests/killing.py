@@ -24,6 +24,7 @@ from vaultd.vault.atomic import remove_leftovers
 ROOT = Path(__file__).resolve().parents[1]
 NOTES = 12
 KILLS_BETWEEN_CHECKS = 4
+MOST_UNSAID = 1 + 5 * 0.3  # activations of one note by one answer: a recall, and five ripples
 _START_TIMEOUT_S = 60.0
 
 
@@ -143,8 +144,9 @@ async def check(folder: Path, seen: Kills, known: dict[str, float]) -> None:
         _check_notes(r)
         for note_id, count in known.items():
             assert r.core.mirror.get(note_id) is not None, note_id
-            # each kill may come between a flush and the word of it
-            assert count <= r.core.mirror.activation_count(note_id) <= count + KILLS_BETWEEN_CHECKS + 1e-6
+            # each kill may come between a flush and the word of it: one recall, and ripples of what was shown beside it
+            now_counted = r.core.mirror.activation_count(note_id)
+            assert count <= now_counted <= count + KILLS_BETWEEN_CHECKS * MOST_UNSAID + 1e-6, (count, now_counted)
             known[note_id] = r.core.mirror.activation_count(note_id)
         assert not await asyncio.to_thread(r.core.compare)
         here = snapshot(r.core)

@@ -6,7 +6,7 @@ from tests.killing import KILLS_BETWEEN_CHECKS, Kills, check, kill_once
 
 pytestmark = pytest.mark.slow
 
-KILLS = 12
+KILLS = 50
 
 
 async def test_killed_at_any_moment_nothing_is_lost_or_half(tmp_path):
