@@ -32,9 +32,9 @@ from mcp.client.streamable_http import streamable_http_client
 from bench.vaultgen import make_vault, word
 
 DIMENSION = 384
-EDITS = 40
-CALLS = 100
-HOLDS = 60
+EDITS = 20
+CALLS = 50
+HOLDS = 30
 CHECKOUT = 1_000
 
 
@@ -81,7 +81,11 @@ class Daemon:
         state.mkdir(exist_ok=True)
         config = state / "config.yaml"
         provider = "openai\n  model: bench" if base_url else "none"
-        config.write_text(f"embedding:\n  provider: {provider}\n" + (f"  base_url: {base_url}\n" if base_url else ""))
+        # counters stay in the journal while it is measured: their way into the notes is housekeeping's, minutes later
+        config.write_text(
+            f"journal:\n  project_every: 24h\nembedding:\n  provider: {provider}\n"
+            + (f"  base_url: {base_url}\n" if base_url else "")
+        )
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("VAULTD_", "OMBRE_"))}
         for file in state.glob("*/runtime.json"):
             file.unlink()
