@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import warnings
@@ -44,6 +45,7 @@ _OVERFLOW_LOGGERS = (
     "watchdog.observers.inotify",
     "watchdog.observers.read_directory_changes",
 )
+_NO_WATCHES_LEFT = (errno.EMFILE, errno.ENFILE, errno.ENOSPC)
 POLLING_INTERVAL_S = 2.0
 STOP_TIMEOUT_S = 5.0
 
@@ -117,15 +119,30 @@ class VaultObserver:
         self._observer: BaseObserver | None = None
 
     def start(self) -> None:
-        """Begin to watch. Raises OSError where the folder cannot be watched."""
+        """Begin to watch; by polling where the system has no watches left. Raises OSError where there is no folder."""
         # said of each folder that comes and goes fast; restarting is what helps, and that is done
         warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.")
-        observer = PollingObserver(timeout=POLLING_INTERVAL_S) if self._polling else Observer()
-        observer.schedule(self._handler, str(self._root), recursive=True, event_filter=_EVENTS)
-        observer.start()
-        self._observer = observer
+        if not self._root.is_dir():
+            raise FileNotFoundError(errno.ENOENT, "the vault's folder is gone", str(self._root))
+        try:
+            self._observer = self._started(polling=self._polling)
+        except OSError as exc:
+            if self._polling or exc.errno not in _NO_WATCHES_LEFT:
+                raise
+            log.warning("the system has no file watches left (%s); the vault is looked through instead", exc.strerror)
+            self._observer = self._started(polling=True)
         for name in _OVERFLOW_LOGGERS:
             logging.getLogger(name).addHandler(self._overflow)
+
+    def _started(self, *, polling: bool) -> BaseObserver:
+        observer = PollingObserver(timeout=POLLING_INTERVAL_S) if polling else Observer()
+        try:
+            observer.schedule(self._handler, str(self._root), recursive=True, event_filter=_EVENTS)
+            observer.start()
+        except OSError:
+            observer.on_thread_stop()  # an observer that never ran would keep its watches for ever
+            raise
+        return observer
 
     @property
     def alive(self) -> bool:
