@@ -94,6 +94,8 @@ def test_archiving_and_deleting_can_be_undone(browser, daemon):
         w.page.locator(".toast", has_text="Deleted").get_by_role("button", name="Undo").click()
         w.page.get_by_text("Taken back").last.wait_for()
 
+    # the words of the first undo may still stand there when the second begins
+    daemon.wait(lambda _: any(one["id"] == chosen["id"] for one in daemon.get("/api/buckets?limit=200")["items"]), 15)
     assert daemon.get(f"/api/bucket/{chosen['id']}")["kind"] == "dynamic"
 
 
