@@ -30,9 +30,9 @@ class FakeEmbedder:
     """Vectors from the words of a text: texts that share words are alike. Counts what it is asked."""
 
     name = "fake/1"
-    dimension = 64
 
-    def __init__(self) -> None:
+    def __init__(self, dimension: int = 64) -> None:
+        self.dimension = dimension
         self.passages: list[str] = []
         self.queries: list[str] = []
         self.error: ModelError | None = None

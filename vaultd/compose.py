@@ -64,6 +64,7 @@ from vaultd.services.importing.intomemory import IntoMemory
 from vaultd.services.importing.preflight import Prices
 from vaultd.services.importing.status import ImportStatus
 from vaultd.services.intents import Intents
+from vaultd.services.listing import MemoryList
 from vaultd.services.logtail import LogTail
 from vaultd.services.matching import Matching
 from vaultd.services.meaning import Meaning
@@ -86,6 +87,7 @@ from vaultd.services.tuning import Tuning
 from vaultd.services.versions import Versions
 from vaultd.services.waiting import Waiting
 from vaultd.settings import Settings
+from vaultd.vault.ancestry import Ancestry
 from vaultd.vault.journal import Journal
 from vaultd.vault.layout import Layout
 from vaultd.vault.lifecycle import Lifecycle
@@ -115,7 +117,8 @@ class LiveSettings:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The embedding model in force. `embedder` is None where there is none; `why` says so in one line.
+    """The embedding model in force. `embedder` is None where there is none; `why` says so in one line, unless
+    a person wants none.
 
     `fit` makes the centring for a vault out of its vectors; None leaves them as `centre` makes them.
     """
@@ -226,7 +229,14 @@ class Core:
         self.tables = TableWriter(self.store, {row.id for row in loaded.rows})
         self.tables.start()
         self.indexer = Indexer(
-            self.reader, self.place_of, self.mirror, self.tables, self.reinforce.use_of, self.key_of, self.zone
+            self.reader,
+            self.place_of,
+            self.mirror,
+            self.tables,
+            self.reinforce.use_of,
+            self.key_of,
+            self.zone,
+            Ancestry(self.layout.root).is_elder,
         )
         if self.model.embedder is not None:
             self.queue = EmbeddingQueue(
@@ -364,7 +374,7 @@ def embedding_model(settings: Settings, budget: RequestBudget, state: Path | Non
     except ModelUnavailable as exc:
         log.warning("%s", exc)
         return Model(None, as_they_are, similarity, str(exc))
-    return Model(None, as_they_are, similarity, "embedding.provider is none: words only")
+    return Model(None, as_they_are, similarity)
 
 
 def compose(
@@ -512,6 +522,7 @@ def compose(
         overview=Overview(health, forget, waiting, layout, reader, machine, budget, analyst, chat_model, tail, now),
         importer=importer,
         sorting=Sorting(layout, scribe, mirror, texts, analyst, lifecycle.owns),
+        memory_list=MemoryList(mirror, live, now),
         reindexing=Reindexing(
             reader, mirror, pipeline, indexer=lambda: holder[0].indexer, queue=lambda: holder[0].queue
         ),

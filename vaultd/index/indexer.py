@@ -55,7 +55,8 @@ class Indexer:
     """Looks at paths and makes mirror and tables say what the files say. Called from one thread at a time.
 
     `aside` are the numbered copies that cloud drives put beside a note, as they were when they were last looked at.
-    Notes at paths in `anew` are stored once as if the index did not know them.
+    Notes at paths in `anew` are stored once as if the index did not know them. `is_elder` says whether the first path
+    takes the id from the second, which the index knows to have it, whatever was seen here.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Indexer:
         use_of: Callable[[str], Use],
         key_of: Callable[[str], bytes],
         zone: tzinfo = UTC,
+        is_elder: Callable[[NotePath, NotePath], bool] = lambda _one, _other: False,
     ) -> None:
         self._files = files
         self._place_of = place_of
@@ -75,6 +77,7 @@ class Indexer:
         self._use_of = use_of
         self._key_of = key_of
         self._zone = zone
+        self._is_elder = is_elder
         self.aside: dict[NotePath, FileStamp] = {}
         self.anew: set[NotePath] = set()
 
@@ -125,9 +128,7 @@ class Indexer:
     def _look_again(self, path: NotePath, report: BatchReport) -> None:
         """A copy that was set aside has lost its original."""
         del self.aside[path]
-        note = self._files.read(path)
-        if note is not None:
-            self._put(note, {}, report)
+        self._put_again(path, report)
 
     def _is_aside(self, note: Note, place: Place, before: Row | None, report: BatchReport) -> bool:
         """Whether a note is a cloud drive's numbered copy of another, by name and id; then it has no row."""
@@ -178,6 +179,14 @@ class Indexer:
             content = _NOTHING if place.role is Role.CONVERSATION else self._content(note.body)
             report.contents.append(note_id)
         self._store(row, content, report)
+        if known is not None and path_key(known.path) != path_key(note.path):
+            self._put_again(known.path, report)
+
+    def _put_again(self, path: NotePath, report: BatchReport) -> None:
+        """A note without a row, if it is there: its id went to another one, or its original is gone."""
+        note = self._files.read(path)
+        if note is not None:
+            self._put(note, {}, report)
 
     def _store(self, row: Row, content: Content | None, report: BatchReport) -> None:
         self._mirror.put(row, content, self._use_of(row.id))
@@ -210,8 +219,8 @@ class Indexer:
             # the cloud drive's copy was seen before its original
             self.aside[holder.path] = holder.stamp
             return wanted
-        # a copy: the path already known keeps the id
-        return derived_id(note.path, wanted)
+        # a copy: the path already known keeps the id, unless history knows better
+        return wanted if self._is_elder(note.path, holder.path) else derived_id(note.path, wanted)
 
     def _remove(self, path: NotePath, report: BatchReport) -> None:
         row = self._mirror.by_path(path)

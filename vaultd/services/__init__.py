@@ -22,6 +22,7 @@ from vaultd.services.health import Health
 from vaultd.services.housekeeping import Housekeeping
 from vaultd.services.importing.importer import Importer
 from vaultd.services.intents import Intents
+from vaultd.services.listing import MemoryList
 from vaultd.services.matching import Matching
 from vaultd.services.meaning import Meaning
 from vaultd.services.network import Network
@@ -65,6 +66,7 @@ class Services:
     doctor: Doctor
     active: ActiveFiles
     browse: Browse
+    memory_list: MemoryList
     explain: Explain
     network: Network
     versions: Versions

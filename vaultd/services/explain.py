@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
+import numpy.typing as npt
 
 from vaultd.core.bucket import Kind
 from vaultd.core.query import Mode, Query
 from vaultd.index.mirror import Mirror
-from vaultd.index.rows import Row
 from vaultd.index.tokens import query_words
 from vaultd.scoring.constants import MatchWeights
 from vaultd.scoring.decay import KIND_CODES, decay_scores
+from vaultd.services.items import Item, item_at
 from vaultd.services.matching import Candidate, Fate, Matching
 from vaultd.services.meaning import Meaning
 from vaultd.settings import Settings
@@ -25,10 +26,9 @@ SURFACING_SHOWN = 60  # memories
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A candidate with its note. `candidate` is None where nothing was asked: then the decay score orders."""
+    """A candidate and the memory. `candidate` is None where nothing was asked: then the decay score orders."""
 
-    row: Row
-    score: float
+    item: Item
     candidate: Candidate | None
     fate: str
 
@@ -77,9 +77,9 @@ class Explain:
         with self._mirror.lock:
             scores = decay_scores(self._mirror.columns.decay(), now.timestamp(), self._settings().decay.weights)
             shown = [
-                Explained(row, float(scores[candidate.slot]), candidate, candidate.fate.value)
+                Explained(self._item(candidate.slot, scores), candidate, candidate.fate.value)
                 for candidate in matches.candidates
-                if (row := self._mirror.get(candidate.id)) is not None
+                if self._mirror.slot_of(candidate.id) == candidate.slot
             ]
         evidence = [one.parts.evidence.value for one in matches.candidates]
         return Explanation(
@@ -95,6 +95,9 @@ class Explain:
             weights=self._settings().match_weights,
             candidates=tuple(shown),
         )
+
+    def _item(self, slot: int, scores: npt.NDArray[np.float64]) -> Item:
+        return item_at(self._mirror, slot, self._mirror.columns, float(scores[slot]))
 
     def _surfacing(self, query: Query) -> Explanation:
         now = self._clock()
@@ -112,7 +115,7 @@ class Explain:
                 row = self._mirror.at(slot)
                 fate = "core" if row.is_core else "resolved" if row.resolved else "kept" if room > 0 else "beyond_limit"
                 room -= fate == "kept"
-                shown.append(Explained(row, float(scores[slot]), None, fate))
+                shown.append(Explained(self._item(slot, scores), None, fate))
             searched = int(live.sum())
         return Explanation(
             mode=Mode.SURFACE,

@@ -119,6 +119,9 @@ class Housekeeping:
                 done.held = f"a git {merging} is under way"
                 return done
             self._disputed.clear()
+            if sync.is_git_synced(self._layout.root):
+                # a commit since may say that the copy was there first
+                await self._scribe.look(*(row.path for row in self._mirror.rows() if row.copied))
             todo = await asyncio.to_thread(self._todo)
             for task in todo:
                 await self._tried(task, done)

@@ -19,7 +19,8 @@ from mcp.types import CallToolResult, TextContent
 from pydantic import Field
 
 from vaultd.services import Services
-from vaultd.services.browsing import Alike, Item
+from vaultd.services.browsing import Alike
+from vaultd.services.items import Item
 from vaultd.tools import render
 from vaultd.tools.arguments import Text, Whole
 from vaultd.tools.reading import READ_ONLY

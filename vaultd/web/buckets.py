@@ -12,7 +12,8 @@ from starlette.responses import Response
 from vaultd.core.errors import BadInput
 from vaultd.core.query import split_list
 from vaultd.services import Services
-from vaultd.services.browsing import Detail, Page, Sort, State, parse_listing
+from vaultd.services.browsing import Detail
+from vaultd.services.listing import Page, Sort, State
 from vaultd.services.remember import NewMemory
 from vaultd.services.revise import Revision
 from vaultd.web import shapes
@@ -27,6 +28,7 @@ from vaultd.web.endpoints import (
     number_field,
     text_field,
 )
+from vaultd.web.listing import parse_listing
 from vaultd.web.shapes import MEMORY_SCHEMA, moment
 
 _CHANGEABLE: Final = (
@@ -74,7 +76,7 @@ class Buckets:
     async def listed(self, request: Request) -> Response:
         """A page of the list, with the counts for the filters on the first one."""
         listing = parse_listing(request.query_params)
-        page: Page = await asyncio.to_thread(self._services.browse.page, listing)
+        page: Page = await asyncio.to_thread(self._services.memory_list.page, listing)
         items = [shapes.memory(item) for item in page.items]
         if flag_parameter(request, "snippet"):
             bodies = await asyncio.to_thread(self._bodies, page)
@@ -87,7 +89,7 @@ class Buckets:
             "cursor": page.cursor,
         }
         if not listing.cursor:
-            facets = await asyncio.to_thread(self._services.browse.facets)
+            facets = await asyncio.to_thread(self._services.memory_list.facets)
             data["facets"] = {
                 "kinds": dict(facets.kinds),
                 "states": dict(facets.states),

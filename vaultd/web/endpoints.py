@@ -160,6 +160,16 @@ def number_parameter(request: Request, name: str, default: float) -> float:
     return value
 
 
+def whole(name: str, text: str, default: int, low: int, high: int) -> int:
+    """A whole number parameter, clamped. Raises BadInput for what is none."""
+    if not text.strip():
+        return default
+    try:
+        return min(max(int(text), low), high)
+    except ValueError as exc:
+        raise errors.BadInput(f"{name}: must be a whole number from {low} to {high}") from exc
+
+
 def flag_parameter(request: Request, name: str) -> bool:
     """A switch of the query: 1 and true are on."""
     return request.query_params.get(name, "").strip().casefold() in ("1", "true", "yes")

@@ -10,10 +10,9 @@ from starlette.responses import Response
 
 from vaultd.core.errors import BadInput
 from vaultd.services import Services
-from vaultd.services.browsing import whole
 from vaultd.services.overview import Looked
 from vaultd.web.decay import fading
-from vaultd.web.endpoints import Endpoint, Parameter, answered, json_body
+from vaultd.web.endpoints import Endpoint, Parameter, answered, json_body, whole
 from vaultd.web.shapes import moment
 
 

@@ -9,9 +9,8 @@ from starlette.responses import Response
 
 from vaultd.core.errors import BadInput
 from vaultd.services import Services
-from vaultd.services.browsing import whole
 from vaultd.services.network import EDGE_ABOVE, NODES_DEFAULT, NODES_LIMIT, Graph
-from vaultd.web.endpoints import Endpoint, Parameter, answered, flag_parameter, number_parameter
+from vaultd.web.endpoints import Endpoint, Parameter, answered, flag_parameter, number_parameter, whole
 
 
 class NetworkEndpoint:

@@ -13,11 +13,10 @@ from vaultd.core.errors import BadInput
 from vaultd.core.note import NotePath
 from vaultd.core.query import Query
 from vaultd.services import Services
-from vaultd.services.browsing import whole
 from vaultd.services.explain import Explained, Explanation
 from vaultd.services.matching import Fate
 from vaultd.web import shapes
-from vaultd.web.endpoints import Endpoint, Parameter, answered, json_body, number_parameter, text_field
+from vaultd.web.endpoints import Endpoint, Parameter, answered, json_body, number_parameter, text_field, whole
 
 MOST_SNIPPETS = 50
 _LONGEST_TEXT = 100_000
@@ -50,7 +49,7 @@ class Search:
         fates = (Fate.KEPT.value, Fate.SEMANTIC.value, Fate.CORE.value, Fate.OWN.value)
         hits = [one for one in explained.candidates if one.fate in fates and _counts(one)]
         hits = sorted(hits, key=lambda one: fates.index(one.fate) in (1, 3))[: query.limit]
-        texts = await asyncio.to_thread(self._texts, [one.row.path for one in hits[:MOST_SNIPPETS]])
+        texts = await asyncio.to_thread(self._texts, [one.item.row.path for one in hits[:MOST_SNIPPETS]])
         items = []
         for one, text in zip(hits, texts, strict=False):
             items.append({**self._candidate(one), "snippet": shapes.snippet(text, explained.words)})
@@ -65,9 +64,9 @@ class Search:
     def _texts(self, paths: list[NotePath]) -> list[str]:
         return [self._services.matching.body(path) or "" for path in paths]
 
-    def _candidate(self, one: Explained) -> dict[str, Any]:
-        item = self._services.browse.item(one.row.id)
-        data = {**shapes.memory(item), "fate": one.fate, "similarity": None, "parts": None}
+    @staticmethod
+    def _candidate(one: Explained) -> dict[str, Any]:
+        data = {**shapes.memory(one.item), "fate": one.fate, "similarity": None, "parts": None}
         if one.candidate is not None:
             alike = one.candidate.similarity
             data["similarity"] = None if alike is None else round(alike, 4)

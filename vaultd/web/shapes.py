@@ -8,7 +8,8 @@ from typing import Any
 
 from vaultd.core.query import ScoreParts
 from vaultd.core.text import strip_wikilinks
-from vaultd.services.browsing import Alike, Item
+from vaultd.services.browsing import Alike
+from vaultd.services.items import Item
 
 SNIPPET_CHARACTERS = 240
 _MARKDOWN = re.compile(
