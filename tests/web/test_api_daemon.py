@@ -12,9 +12,10 @@ from starlette.routing import Route
 import vaultd.web
 from tests.fakes import FakeAnalyst
 from tests.web.served import bucket, served
+from vaultd.compose import budget_of, embedding_model
 from vaultd.core.errors import ModelRefused
 from vaultd.llm.analyst import Annotation
-from vaultd.settings import KEYS, ChatModelSettings, Settings
+from vaultd.settings import KEYS, ChatModelSettings, EmbeddingSettings, Settings
 
 A = "aaaaaaaaaaaa"
 SECRET = "sk-not-to-be-seen"
@@ -80,6 +81,16 @@ async def test_health_names_bad_notes_with_their_line_and_what_is_fading(tmp_pat
         assert problem["path"] == "dynamic/bad.md" and problem["line"] and problem["reason"]
         assert [one["id"] for one in data["forecast"]] == [A]
         assert data["spend"]["used_today"] == 0 and data["status"]["notes"] == 2
+
+
+def test_no_embedding_model_is_no_fault_where_a_person_wants_none(tmp_path):
+    wish = Settings(embedding=EmbeddingSettings(provider="none"))
+    lacking = Settings(embedding=EmbeddingSettings(provider="openai"))
+
+    none, broken = (embedding_model(one, budget_of(one, tmp_path)) for one in (wish, lacking))
+
+    assert (none.embedder, none.why) == (None, "")
+    assert broken.embedder is None and broken.why
 
 
 async def test_forgetting_is_previewed_and_run(tmp_path):
@@ -165,7 +176,7 @@ async def test_the_description_names_every_route_of_the_api(tmp_path):
 
 async def test_an_error_of_our_own_tells_nothing_of_the_inside(tmp_path):
     async with served(tmp_path) as web:
-        web.one.core.services.browse._mirror = None
+        web.one.core.services.memory_list._mirror = None
 
         error = (await web.get("/api/buckets", 500))["error"]
 
