@@ -1,4 +1,4 @@
-"""Three machines with one vault, synced by real git: random life on each, and what must hold once all is pulled."""
+"""Three machines with one vault, a daemon each, synced by real git: random life on them, and what must hold at the end."""
 
 from __future__ import annotations
 
@@ -8,23 +8,28 @@ import os
 import random
 import re
 import subprocess
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.fakes import FakeClock
-from tests.running import Running, running
-from vaultd.core.errors import LostRace, NoSuchMemory, UnwritableNote
-from vaultd.core.query import Query
-from vaultd.services.remember import NewMemory
-from vaultd.services.revise import Revision
+from mcp import Client
+
+from tests.e2e.daemon import Daemon, serving
 from vaultd.vault import gitsetup
 from vaultd.vault.frontmatter import part
 
 MACHINES = 3
 STEPS_BETWEEN_SYNCS = 5
+MOST_ROUNDS_AT_THE_END = 40
 _MARKER = re.compile(r"^(<<<<<<<|=======|>>>>>>>)( .*)?\n", re.MULTILINE)
 _IDENTITY = ("-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "commit.gpgsign=false")
 _WORDS = ("harbour", "violin", "lantern", "marmalade", "walnut", "bicycle", "umbrella", "telescope")
+_CONFIG = """\
+embedding: {provider: none}
+journal: {quiet_s: 0, project_every: 5s}
+decay: {threshold: 1.0}
+"""  # nothing waits for quiet, and what is resolved is forgotten at once: the steps follow close upon each other
 
 
 @dataclass
@@ -38,7 +43,9 @@ class Figures:
     refused_while_merging: int = 0
     typed: int = 0
     notes: int = 0
-    actions: dict[str, int] = field(default_factory=dict)
+    missed: int = 0
+    actions: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
 
 
 def git(vault: Path, *arguments: str, check: bool = True) -> subprocess.CompletedProcess:
@@ -54,10 +61,51 @@ def git(vault: Path, *arguments: str, check: bool = True) -> subprocess.Complete
     return done
 
 
+@dataclass
+class Machine:
+    """A clone, its daemon, and a model that speaks to it."""
+
+    vault: Path
+    daemon: Daemon
+    client: Client
+
+    async def ask(self, path: str, *, method: str = "GET", body: object = None) -> dict:
+        """A REST call."""
+        return await asyncio.to_thread(self.daemon.get, path, method=method, body=body)
+
+    async def git(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess:
+        """A git command in this clone."""
+        return await asyncio.to_thread(git, self.vault, *arguments, check=check)
+
+    def notes(self) -> list[Path]:
+        """The files of memories, as a person sees them."""
+        return sorted(
+            place for kind in ("dynamic", "permanent", "archive") for place in self.vault.glob(f"{kind}/**/*.md")
+        )
+
+    async def memories(self) -> dict[str, dict]:
+        """What the daemon lists, by path."""
+        page = await self.ask("/api/buckets?limit=200&sort=name")
+        items = page["items"]
+        while page["cursor"]:
+            page = await self.ask(f"/api/buckets?limit=200&sort=name&cursor={page['cursor']}")
+            items += page["items"]
+        return {item["path"]: item for item in items if item["kind"] != "own"}
+
+    async def settled(self) -> list[dict]:
+        """What the doctor finds once the daemon has looked at everything."""
+        for _ in range(100):
+            findings = (await self.ask("/api/doctor"))["findings"]
+            if not any(one["where"] == "index" for one in findings):
+                return findings
+            await asyncio.sleep(0.1)
+        raise AssertionError(findings)
+
+
 class GitWorld:
     """The machines, and every line that a person or a model gave to keep."""
 
-    def __init__(self, machines: list[Running], chance: random.Random) -> None:
+    def __init__(self, machines: list[Machine], chance: random.Random) -> None:
         self.machines = machines
         self.chance = chance
         self.kept: set[str] = set()
@@ -65,170 +113,248 @@ class GitWorld:
 
     async def step(self, number: int) -> None:
         """Something happens on one machine; now and then it syncs."""
-        r = self.chance.choice(self.machines)
-        action = self.chance.choice(("type", "type", "hold", "recall", "pin", "change", "forget", "keep_house"))
-        self.figures.actions[action] = self.figures.actions.get(action, 0) + 1
-        with contextlib.suppress(UnwritableNote, LostRace, NoSuchMemory):
-            await getattr(self, action)(r, number)
-        for one in self.machines:
-            one.clock.advance(hours=self.chance.choice((1, 6)))
+        m = self.chance.choice(self.machines)
+        action = self.chance.choice(
+            (
+                "type",
+                "type",
+                "type",
+                "rename",
+                "hold",
+                "hold",
+                "recall",
+                "recall",
+                "pin",
+                "change",
+                "forget",
+                "restore",
+                "keep_house",
+            )
+        )
+        self.figures.actions[action] += 1
+        await getattr(self, action)(m, number)
         if number % STEPS_BETWEEN_SYNCS == 0:
             await self.sync(self.chance.choice(self.machines))
         self.figures.steps += 1
 
-    def _memory(self, r: Running) -> str:
-        rows = sorted(row.id for row in r.core.mirror.rows() if r.core.layout.folder_kind(row.path) and not row.problem)
-        return self.chance.choice(rows) if rows else "none"
+    async def _tool(self, m: Machine, name: str, **arguments: object) -> bool:
+        result = await m.client.call_tool(name, arguments)
+        if result.is_error:
+            self.figures.refused[result.content[0].text.rpartition(": ")[2]] += 1
+        return not result.is_error
 
-    async def type(self, r: Running, number: int) -> None:
+    async def _memory(self, m: Machine) -> str:
+        ids = sorted(item["id"] for item in (await m.memories()).values())
+        return self.chance.choice(ids) if ids else "none"
+
+    # -- a person's ---------------------------------------------------------------------------------------------------
+
+    async def type(self, m: Machine, number: int) -> None:
         """A line by hand, at the end of a note."""
-        row = r.core.mirror.get(self._memory(r))
-        if row is None:
-            return
-        line = f"typed-{number}-{self.chance.choice(_WORDS)}"
-        self.kept.add(line)
-        await r.write(row.path, (r.vault / row.path).read_bytes() + f"{line}\n".encode())
+        if notes := m.notes():
+            line = f"typed-{number}-{self.chance.choice(_WORDS)}"
+            with contextlib.suppress(FileNotFoundError), self.chance.choice(notes).open("r+b") as file:
+                file.seek(0, os.SEEK_END)  # a file that moved meanwhile is not made anew
+                file.write(f"{line}\n".encode())
+                self.kept.add(line)
 
-    async def hold(self, r: Running, number: int) -> None:
+    async def rename(self, m: Machine, number: int) -> None:
+        """Another name by hand."""
+        if notes := m.notes():
+            place = self.chance.choice(notes)
+            with contextlib.suppress(FileNotFoundError):
+                place.rename(place.with_name(f"{self.chance.choice(_WORDS)} {number}.md"))
+
+    # -- the tools' ---------------------------------------------------------------------------------------------------
+
+    async def hold(self, m: Machine, number: int) -> None:
         """A text by a tool."""
         line = f"held-{number} {' '.join(self.chance.sample(_WORDS, 4))}"
-        await r.core.services.remember(NewMemory(line, domain=("日常",), tags=(self.chance.choice(_WORDS),)))
-        self.kept.add(line.split(" ")[0])
+        importance = self.chance.randrange(1, 11)
+        if await self._tool(
+            m, "hold", content=line, domain="日常", tags=self.chance.choice(_WORDS), importance=importance
+        ):
+            self.kept.add(line.split(" ")[0])
 
-    async def recall(self, r: Running, _: int) -> None:
+    async def recall(self, m: Machine, _: int) -> None:
         """A question."""
-        await r.core.services.answer(Query.parse(self.chance.choice(_WORDS)))
+        await self._tool(m, "breath", query=self.chance.choice(_WORDS))
 
-    async def pin(self, r: Running, _: int) -> None:
+    async def pin(self, m: Machine, _: int) -> None:
         """A memory that moves, or moves back."""
-        await r.core.services.revise(self._memory(r), Revision(pinned=self.chance.random() < 0.5))
+        await self._tool(m, "trace", bucket_id=await self._memory(m), pinned=self.chance.randrange(2))
 
-    async def change(self, r: Running, _: int) -> None:
+    async def change(self, m: Machine, _: int) -> None:
         """Properties by a tool."""
-        tags = tuple(self.chance.sample(_WORDS, 2))
-        await r.core.services.revise(self._memory(r), Revision(tags=tags, resolved=self.chance.random() < 0.5))
-
-    async def forget(self, r: Running, _: int) -> None:
-        """A cycle; only the owner's does anything."""
-        for one in self.machines:
-            one.clock.advance(days=3)
-        await r.core.services.forget()
-
-    async def keep_house(self, r: Running, _: int) -> None:
-        """A round."""
-        await r.core.services.housekeeping()
-
-    # -- git ------------------------------------------------------------------------------------------------------
-
-    async def sync(self, r: Running) -> None:
-        """Commit, pull by merge or rebase, settle what is left to a person, push."""
-        await asyncio.to_thread(r.core.journal.flush)
-        rebase = self.chance.random() < 0.5
-        await asyncio.to_thread(git, r.vault, "add", "-A")
-        await asyncio.to_thread(git, r.vault, "commit", "-qm", "auto", check=False)
-        pulled = await asyncio.to_thread(
-            git, r.vault, "pull", "-q", "--rebase" if rebase else "--no-rebase", "origin", "main", check=False
+        tags = self.chance.sample(_WORDS, 2)
+        await self._tool(
+            m, "trace", bucket_id=await self._memory(m), tags=",".join(tags), resolved=self.chance.randrange(2)
         )
-        for _ in range(50):
+
+    async def restore(self, m: Machine, _: int) -> None:
+        """Out of the archive."""
+        await self._tool(m, "trace", bucket_id=await self._memory(m), restore=True)
+
+    async def forget(self, m: Machine, _: int) -> None:
+        """A cycle; only the owner's does anything."""
+        await m.ask("/api/decay/run", method="POST")
+
+    async def keep_house(self, m: Machine, _: int) -> None:
+        """A round."""
+        await m.ask("/api/doctor/fix", method="POST")
+
+    # -- git ----------------------------------------------------------------------------------------------------------
+
+    async def sync(self, m: Machine) -> None:
+        """Commit, pull by merge or rebase, settle what is left to a person, push."""
+        rebase = self.chance.random() < 0.5
+        for _ in range(20):
+            await m.git("add", "-A")
+            await m.git("commit", "-qm", "auto", check=False)
+            pulled = await m.git("pull", "-q", "--rebase" if rebase else "--no-rebase", "origin", "main", check=False)
             if pulled.returncode == 0:
                 break
-            self.figures.with_markers += 1
-            await self._refuses(r)
-            pulled = await asyncio.to_thread(self._settle, r.vault, rebase, pulled)
-        assert pulled.returncode == 0, pulled.stderr
+            if _is_under_way(m.vault):
+                await self._settle(m, rebase=rebase)
+                break
+            # the daemon wrote between the commit and the pull, and git wants that committed first
+            assert re.search(r"unstaged changes|uncommitted changes|would be overwritten|index\.lock", pulled.stderr), (
+                pulled
+            )
+        else:
+            raise AssertionError(pulled.stderr)
         self.figures.rebases += rebase
         self.figures.merges += not rebase
-        await asyncio.to_thread(git, r.vault, "push", "-q", "origin", "HEAD:main")
-        await r.reconcile()
+        await m.git("push", "-q", "origin", "HEAD:main")
 
-    async def _refuses(self, r: Running) -> None:
-        """While git is in the middle of it, nothing is written."""
-        before = git(r.vault, "status", "--porcelain").stdout
-        try:
-            await r.core.services.revise(self._memory(r), Revision(importance=self.chance.randrange(1, 11)))
-        except (UnwritableNote, LostRace):
-            self.figures.refused_while_merging += 1
-        except NoSuchMemory:
-            pass
-        held = await r.core.services.housekeeping()
-        assert held.held
-        assert git(r.vault, "status", "--porcelain").stdout == before
-
-    def _settle(self, vault: Path, rebase: bool, pulled: subprocess.CompletedProcess) -> subprocess.CompletedProcess:
+    async def _settle(self, m: Machine, *, rebase: bool) -> None:
         """As a person would: both sides are wanted."""
-        found = git(vault, "status", "--porcelain").stdout
-        assert re.search(r"^(UU|AA|DU|UD|AU|UA|DD) ", found, re.MULTILINE), (found, pulled.stdout, pulled.stderr)
-        for place in vault.rglob("*.md"):
-            if ".git" in place.parts:
-                continue
-            text = place.read_text()
-            if _MARKER.search(text):
-                parts = part(text)
-                assert not _MARKER.search(parts.header), text
-                place.write_text(_MARKER.sub("", text))
-        git(vault, "add", "-A")
-        if rebase:
-            return git(vault, "rebase", "--continue", check=False)
-        return git(vault, "commit", "-q", "--no-edit", check=False)
+        for _ in range(50):
+            self.figures.with_markers += 1
+            await self._refuses(m)
+            status = (await m.git("status", "--porcelain")).stdout
+            assert re.search(r"^(UU|AA|DU|UD|AU|UA|DD) ", status, re.MULTILINE), status
+            await asyncio.to_thread(_take_markers_out, m.vault)
+            await m.git("add", "-A")
+            going_on = ("rebase", "--continue") if rebase else ("commit", "-q", "--no-edit")
+            done = await m.git(*going_on, check=False)
+            if not _is_under_way(m.vault):
+                return
+            assert "CONFLICT" in done.stdout + done.stderr, done
+        raise AssertionError("the rebase comes to no end")
+
+    async def _refuses(self, m: Machine) -> None:
+        """While git is in the middle of it, nothing is written."""
+        before = (await m.git("status", "--porcelain")).stdout
+        note_id = await self._memory(m)
+        assert not await self._tool(m, "trace", bucket_id=note_id, importance=self.chance.randrange(1, 11))
+        await m.ask("/api/doctor/fix", method="POST")
+        await self._tool(m, "breath", query=self.chance.choice(_WORDS))
+        assert (await m.git("status", "--porcelain")).stdout == before
+        self.figures.refused_while_merging += 1
+
+    # -- the end ------------------------------------------------------------------------------------------------------
 
     async def end(self) -> None:
-        """Everybody pulls until all have the same."""
-        for _ in range(3):
-            for r in self.machines:
-                await self.sync(r)
+        """Everybody keeps house and syncs until all have the same; counters reach the journals within seconds."""
+        for _ in range(MOST_ROUNDS_AT_THE_END):
+            for m in self.machines:
+                await m.ask("/api/doctor/fix", method="POST")
+                await self.sync(m)
+            if await self._is_equal():
+                break
         await self._check()
 
+    async def _is_equal(self) -> bool:
+        heads = {(await m.git("rev-parse", "HEAD")).stdout for m in self.machines}
+        changed = [(await m.git("status", "--porcelain")).stdout for m in self.machines]
+        if len(heads) > 1 or any(changed):
+            return False
+        seen = [await self._seen(m) for m in self.machines]
+        return seen[0] == seen[1] == seen[2]
+
+    async def _seen(self, m: Machine) -> dict[str, tuple]:
+        await m.settled()
+        return {path: (item["id"], item["activation_count"]) for path, item in (await m.memories()).items()}
+
     async def _check(self) -> None:
-        trees = [git(r.vault, "rev-parse", "HEAD^{tree}").stdout for r in self.machines]
+        trees = [(await m.git("rev-parse", "HEAD^{tree}")).stdout for m in self.machines]
         assert len(set(trees)) == 1
-        first = self.machines[0]
-        texts = [place.read_text() for place in first.vault.rglob("*.md") if ".git" not in place.parts]
-        whole = "\n".join(texts)
+        places = [place for place in self.machines[0].vault.rglob("*.md") if ".git" not in place.parts]
+        whole = "\n".join(place.read_text() for place in places)
         lost = [line for line in self.kept if line not in whole]
         assert not lost, lost
-        ids: dict[str, str] = {}
-        for r in self.machines:
-            assert not await asyncio.to_thread(r.core.compare)
-            assert not [row.path for row in r.core.mirror.rows() if row.problem]
-            # by path: of two files with one id, each machine lets the one it knew keep it until the other gets its own
-            counts = {row.path: row.count_floor for row in r.core.mirror.rows()}
-            assert ids.setdefault("rows", str(sorted(counts.items()))) == str(sorted(counts.items()))
+        seen: list[dict[str, tuple]] = []
+        for m in self.machines:
+            findings = await m.settled()
+            assert not [one for one in findings if one["level"] == "error"], findings
+            seen.append(await self._seen(m))
+            assert len({note_id for note_id, _ in seen[-1].values()}) == len(seen[-1])
+            self.figures.missed += (await m.ask("/api/status"))["missed"]
+        assert seen[0] == seen[1] == seen[2], [dict(one.items() ^ seen[0].items()) for one in seen]
         self.figures.typed = len(self.kept)
-        self.figures.notes = len(texts)
+        self.figures.notes = len(places)
 
 
-async def simulate(folder: Path, steps: int, seed: int) -> Figures:
-    """Run a simulation; an AssertionError where something did not hold."""
-    chance = random.Random(seed)
-    origin = folder / "origin.git"
-    subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(origin)], check=True)
-    seedling = folder / "m0/vault"
+def _is_under_way(vault: Path) -> bool:
+    return any((vault / ".git" / mark).exists() for mark in ("MERGE_HEAD", "rebase-merge", "rebase-apply"))
+
+
+def _take_markers_out(vault: Path) -> None:
+    for place in vault.rglob("*.md"):
+        if ".git" in place.parts:
+            continue
+        text = place.read_text()
+        if _MARKER.search(text):
+            assert not _MARKER.search(part(text).header), text
+            place.write_text(_MARKER.sub("", text))
+
+
+def _first_clone(vault: Path, origin: Path) -> None:
     for number in range(6):
-        place = seedling / f"dynamic/日常/seed {number}.md"
+        place = vault / f"dynamic/日常/seed {number}.md"
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(
             f"---\nid: seed{number}\nname: seed {number}\ntype: dynamic\ndomain: [日常]\ntags: []\nimportance: 5\n"
             f"activation_count: 1\ncreated: 2026-05-17T12:00:00+00:00\nlast_active: 2026-11-29T12:00:00+00:00\n"
             f"---\nfirst {_WORDS[number]}\n\nmiddle\n\nlast\n"
         )
-    git(seedling, "init", "-q", "-b", "main")
-    gitsetup.install(seedling)
-    git(seedling, "add", "-A")
-    git(seedling, "commit", "-qm", "first")
-    git(seedling, "remote", "add", "origin", str(origin))
-    git(seedling, "push", "-q", "origin", "main")
+    git(vault, "init", "-q", "-b", "main")
+    gitsetup.install(vault)
+    git(vault, "add", "-A")
+    git(vault, "commit", "-qm", "first")
+    git(vault, "remote", "add", "origin", str(origin))
+    git(vault, "push", "-q", "origin", "main")
+
+
+@contextlib.asynccontextmanager
+async def _machines(folder: Path) -> AsyncIterator[list[Machine]]:
+    origin = folder / "origin.git"
+    subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(origin)], check=True)
     async with contextlib.AsyncExitStack() as stack:
         machines = []
         for number in range(MACHINES):
-            home = folder / f"m{number}"
+            vault, state = folder / f"m{number}/vault", folder / f"m{number}/state"
+            state.mkdir(parents=True)
+            (state / "config.yaml").write_text(_CONFIG)
             if number:
-                home.mkdir()
-                subprocess.run(["git", "clone", "-q", str(origin), str(home / "vault")], check=True)
-                gitsetup.install(home / "vault")
-            machines.append(await stack.enter_async_context(running(home, clock=FakeClock(), seed=number)))
-        await machines[0].core.services.ownership.claim()
-        world = GitWorld(machines, chance)
+                subprocess.run(["git", "clone", "-q", str(origin), str(vault)], check=True)
+                gitsetup.install(vault)
+            else:
+                _first_clone(vault, origin)
+            daemon = stack.enter_context(serving(vault, state))
+            daemon.wait(lambda status: status["ready"])
+            machines.append(Machine(vault, daemon, await stack.enter_async_context(daemon.client())))
+        yield machines
+
+
+async def simulate(folder: Path, steps: int, seed: int, tell: Callable[[int], None] = lambda _: None) -> Figures:
+    """Run a simulation, `tell`ing of each step; an AssertionError where something did not hold."""
+    async with _machines(folder) as machines:
+        await machines[0].ask("/api/lifecycle", method="POST", body={"action": "claim"})
+        world = GitWorld(machines, random.Random(seed))
         for number in range(1, steps + 1):
             await world.step(number)
+            tell(number)
         await world.end()
         return world.figures

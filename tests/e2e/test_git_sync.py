@@ -1,10 +1,10 @@
-"""Three clones with a daemon's core each, real git between them."""
+"""Three clones with a daemon each, real git between them."""
 
 import pytest
 
 from tests.gitworld import simulate
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -509,3 +509,18 @@ def test_machine_id_in_a_place_that_can_not_be_written_is_told(tmp_path):
 
     with pytest.raises(StorageFull, match="VAULTD_STATE_DIR"):
         machine_id(tmp_path / "state")
+
+
+def test_counts_wait_while_git_is_in_the_middle_of_a_rebase(tmp_path):
+    journal = Journal(tmp_path / ".vaultd", HERE)
+    mark = tmp_path / ".git/rebase-merge"
+    mark.mkdir(parents=True)
+    journal.bump(NOTE, 1.0, NOW)
+
+    held = journal.flush()
+    nothing_yet = file_of(tmp_path / ".vaultd").exists()
+    mark.rmdir()
+
+    assert (held, nothing_yet) == (0, False)
+    assert journal.flush() == 1
+    assert count(Journal(tmp_path / ".vaultd", THERE)) == 1

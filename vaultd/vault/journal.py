@@ -31,6 +31,7 @@ from vaultd.core.errors import VaultError, VaultUnavailable
 from vaultd.core.properties import parse_moment
 from vaultd.vault.atomic import disk_errors, part_beside
 from vaultd.vault.layout import is_unmounted
+from vaultd.vault.sync import merge_under_way
 
 COMPACT_FROM_LINES: Final = 2_000
 COMPACT_RATIO: Final = 4  # lines a note
@@ -152,12 +153,15 @@ class Journal:
     def flush(self, *, durable: bool = True) -> int:
         """Append what was counted since the last flush, `durable` to the platter; how many notes.
 
-        A journal that something else changed on disk is read, and written whole. Raises VaultUnavailable, StorageFull;
-        then the counts wait for the next call.
+        A journal that something else changed on disk is read, and written whole. While git merges or rebases nothing is
+        written: a changed journal would stop it. Raises VaultUnavailable, StorageFull. Either way the counts wait for
+        the next call.
         """
         with self._lock:
             if self._had_state and is_unmounted(self._state_dir):
                 raise VaultUnavailable(f"the vault {self._state_dir.parent} is not there; the counts wait")
+            if merge_under_way(self._state_dir.parent) is not None:
+                return 0
             foreign = _stamp(self._place) != self._own_stamp
             if foreign:
                 # a checkout or a restored backup: what it brings counts, and what it lost is written again
