@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import json
 import re
@@ -44,7 +45,7 @@ async def test_a_hot_setting_is_in_force_at_once(tmp_path):
         assert (await web.get("/api/breath-debug?q=x"))["threshold"] == 70
 
 
-async def test_what_is_not_hot_or_not_allowed_is_refused_by_name(tmp_path):
+async def test_what_cannot_be_written_or_is_not_allowed_is_refused_by_name(tmp_path):
     async with served(tmp_path) as web:
         for values, field in (
             ({"server.port": 9000}, "server.port"),
@@ -197,3 +198,20 @@ def test_the_pages_say_the_same_in_both_languages():
 
     assert words("en.js") - {"one", "many"} == words("zh.js") - {"one", "many"}
     assert words("settings-zh.js") == set(KEYS)
+
+
+def test_what_the_doctor_says_is_said_in_chinese_too():
+    folder = Path(vaultd.web.__file__).parent
+    chinese = (folder / "static" / "js" / "text" / "findings-zh.js").read_text(encoding="utf-8")
+    sentences = {
+        node.value
+        for name in ("doctor.py", "conflicts.py")
+        for tree in [ast.parse((folder.parent / "services" / name).read_text(encoding="utf-8"))]
+        for place in ast.walk(tree)
+        if isinstance(place, ast.Assign | ast.Return | ast.Yield | ast.Call)
+        for node in ast.iter_child_nodes(place)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.count(" ") > 1
+    }
+
+    assert len(sentences) > 15
+    assert [one for one in sentences if f'"{one}": "' not in chinese] == []

@@ -20,6 +20,8 @@ from tests.web.asgi import MovedClock, bearer
 from vaultd.core.errors import SettingsError
 from vaultd.settings import ServerSettings
 from vaultd.web.auth import PRINCIPAL, Auth, AuthMiddleware, Token
+from vaultd.web.connectors import Connectors
+from vaultd.web.endpoints import routes_of
 from vaultd.web.guards import GuardMiddleware, ServerNames
 from vaultd.web.login import login_routes
 from vaultd.web.oauth import OPEN_PATHS, OAuth, issuer_of
@@ -108,6 +110,7 @@ def place(folder: Path, clock: MovedClock, documents: dict[str, bytes] | None = 
         routes=[
             *login_routes(auth, names),
             *oauth.routes(),
+            *routes_of(Connectors(oauth).endpoints()),
             *Consent(oauth, auth).routes(),
             Route("/mcp", told, methods=["POST"]),
             Route("/api/buckets", told, methods=["POST"]),

@@ -26,13 +26,17 @@ from vaultd.vault.reader import VaultReader
 from vaultd.vault.writer import VaultWriter
 
 Level = Literal["error", "warning", "hint"]
+About = Literal["conflict", "note", "house"]
 ROOM_WANTED_BYTES: Final = 500 * 1024 * 1024
 OLDEST_PYTHON: Final = (3, 11)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong. `where` is a path in the vault, or a part of vaultd; `fixable` by `--fix`."""
+    """One thing that is wrong. `where` is a path in the vault, or a part of vaultd; `fixable` by `--fix`.
+
+    `about`: what sync tools and git left, one note, or the house around them.
+    """
 
     level: Level
     what: str
@@ -40,6 +44,7 @@ class Finding:
     mend: str
     line: int | None = None
     fixable: bool = False
+    about: About = "house"
 
 
 class Doctor:
@@ -103,7 +108,9 @@ class Doctor:
             what = "conflict markers of a merge that was not finished"
             if conflict.line is None:
                 what = f"conflict copies beside it: {', '.join(conflict.copies)}"
-            out.append(Finding("error", what, conflict.path, conflict.how, conflict.line, conflict.solvable))
+            out.append(
+                Finding("error", what, conflict.path, conflict.how, conflict.line, conflict.solvable, "conflict")
+            )
         return out
 
     def _findings(self) -> Iterator[Finding]:
@@ -119,10 +126,10 @@ class Doctor:
         for row in self._mirror.rows():
             if row.problem and not row.problem.startswith("conflict markers"):
                 mend = "mend the line in Obsidian's source view; until then the note is searchable and never written"
-                yield Finding("error", row.problem, row.path, mend, row.problem_line)
+                yield Finding("error", row.problem, row.path, mend, row.problem_line, about="note")
             elif row.copied:
                 mend = "it gets an id of its own when it is quiet; nothing to do"
-                yield Finding("hint", "carries the id of another note", row.path, mend, fixable=True)
+                yield Finding("hint", "carries the id of another note", row.path, mend, fixable=True, about="note")
             elif row.role in (Role.BUCKET, Role.CARD):
                 yield from self._values(row)
 
@@ -135,7 +142,8 @@ class Doctor:
             _ask(reader, spec.key, spec.shape)
         for wrong in reader.findings:
             what = f"{wrong.key}: {wrong.value} {wrong.reason}"
-            yield Finding("warning", what, row.path, "correct the value; until then the nearest valid one counts")
+            mend = "correct the value; until then the nearest valid one counts"
+            yield Finding("warning", what, row.path, mend, about="note")
 
     def _skipped(self) -> Iterator[Finding]:
         for skipped in self._reader.scan().skipped:
@@ -143,7 +151,7 @@ class Doctor:
                 continue
             level: Level = "warning" if skipped.still_there else "hint"
             mend = "download it" if "cloud" in skipped.reason or "iCloud" in skipped.reason else "nothing, if meant so"
-            yield Finding(level, skipped.reason, skipped.path, mend)
+            yield Finding(level, skipped.reason, skipped.path, mend, about="note")
 
     def _index(self) -> Iterator[Finding]:
         status = self._health.status()

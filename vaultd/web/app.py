@@ -21,6 +21,7 @@ from vaultd.services import Services
 from vaultd.services.importing.importer import MOST_UPLOAD_BYTES
 from vaultd.web.api import api_endpoints, api_routes
 from vaultd.web.auth import Auth, AuthMiddleware
+from vaultd.web.connectors import Connectors
 from vaultd.web.credentials import ScopeFence
 from vaultd.web.drain import Closing, DrainMiddleware
 from vaultd.web.endpoints import Endpoint
@@ -97,7 +98,10 @@ def build_app(parts: WebParts) -> Starlette:
         Endpoint("POST", "/api/confirm-deletions", confirm, "Let go of notes that vanished all at once"),
         Endpoint("POST", "/api/reconcile", reconcile, "Compare vault and index in full", status=202),
     ]
-    endpoints = api_endpoints(parts.services, status=parts.status, breath=parts.breath, dream=parts.dream)
+    endpoints = [
+        *api_endpoints(parts.services, status=parts.status, breath=parts.breath, dream=parts.dream),
+        *Connectors(parts.oauth).endpoints(),
+    ]
     routes: list[BaseRoute] = [
         Route("/", home),
         *login_routes(parts.auth, parts.names),

@@ -40,7 +40,7 @@ from vaultd.web.oauth_clients import (
 )
 from vaultd.web.oauth_codes import Codes
 from vaultd.web.oauth_store import ACCESS_PREFIX, Issued, OAuthClient, OAuthStore
-from vaultd.web.refusal import refusal, retry_after
+from vaultd.web.refusal import retry_after
 from vaultd.web.sessions import mark_of
 from vaultd.web.throttle import Meter
 
@@ -114,8 +114,6 @@ class OAuth:
             Route("/register", self._register, methods=["POST"]),
             Route("/token", self._token, methods=["POST"]),
             Route("/revoke", self._revoke, methods=["POST"]),
-            Route("/api/connectors", self._list, methods=["GET"]),
-            Route("/api/connectors/{id}", self._end, methods=["DELETE"]),
         ]
 
     def check(self, presented: bytes, path: str) -> Principal | Denied | None:
@@ -266,23 +264,6 @@ class OAuth:
             return _said(401, "invalid_client", "the client's secret is wrong", basic=basic is not None)
         return client, form
 
-    # -- for the person -----------------------------------------------------------------------------------------------
-
-    async def _list(self, _: Request) -> Response:
-        """The connectors that were let in."""
-        rows = [
-            {"id": grant.grant_id, "name": grant.client_name, "client_id": grant.client_id}
-            | {"given": _written(grant.given_s), "used": _written(grant.used_s)}
-            for grant in self.store.grants()
-        ]
-        return JSONResponse({"connectors": rows})
-
-    async def _end(self, request: Request) -> Response:
-        """Shut one out."""
-        if not await asyncio.to_thread(self.store.revoke, request.path_params["id"]):
-            return refusal(404, "not_found", "there is no such connector")
-        return Response(status_code=204)
-
 
 def _verified(verifier: str, challenge: str) -> bool:
     if not 43 <= len(verifier) <= 128:
@@ -318,7 +299,3 @@ def _said(status: int, error: str, text: str, wait_s: float = 0.0, *, basic: boo
     if basic:
         headers["WWW-Authenticate"] = "Basic"
     return JSONResponse({"error": error, "error_description": text}, status_code=status, headers=headers)
-
-
-def _written(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")

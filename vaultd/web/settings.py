@@ -1,4 +1,4 @@
-"""`/api/config`: all settings, masked; the hot ones changed while running; endpoints of models tried out."""
+"""`/api/config`: all settings, masked; changed, the hot ones at once; endpoints of models tried out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Config:
         return answered(request, self._all())
 
     async def change(self, request: Request) -> Response:
-        """Put hot settings in force; keys are never written to the file."""
+        """Put hot settings in force, write the others for the next start; secrets are never written to the file."""
         values = await json_body(request)
         if not values:
             raise BadInput('nothing to change; give settings by name, such as {"decay.threshold": 0.3}')
@@ -68,8 +68,9 @@ class Config:
                 "POST",
                 "/api/config",
                 self.change,
-                "Change hot settings",
-                "By dotted name. What is not hot is refused; a secret holds until the daemon ends and is never written.",
+                "Change settings",
+                "By dotted name. What is not hot is written to the file and `waits` for the next start; a secret holds "
+                "until the daemon ends and is never written, so one that is not hot is refused.",
                 body={"type": "object", "additionalProperties": True},
             ),
             Endpoint("POST", "/api/config/test", self.test, "Try the chat or the embedding model", body=what),
@@ -89,6 +90,9 @@ def _setting(one: Shown) -> dict[str, Any]:
         "value": one.value,
         "default": one.default,
         "is_set": one.is_set,
+        "waits": one.waits,
+        "next": one.next_value,
+        "variable": one.variable,
         "hot": key.hot,
         "secret": key.secret,
         "variables": list(key.env),

@@ -1,8 +1,9 @@
 // Health: whether everything runs, what cannot be read, what is going to be forgotten, what it cost.
 
 import { get, patch, post } from "../api.js";
-import { head, heat, nothing, obsidian, waiting } from "../bits.js";
+import { head, heat, nothing, waiting } from "../bits.js";
 import { calmly, fill, h, icon } from "../dom.js";
+import { Findings } from "../findings.js";
 import { ago, bytes, moment, number, t } from "../i18n.js";
 import { listen } from "../live.js";
 import { pathOf } from "../main.js";
@@ -14,6 +15,8 @@ export default function health(main) {
   const body = h("div", { class: "cards-grid" }, waiting());
   const compare = h("button", { type: "button", onclick: () => trying(async () => { await post("/api/reconcile"); say(t("said_reconcile")); }) }, t("reconcile"));
   main.append(head(t("health"), t("health_about"), compare), body);
+  const findings = new Findings();
+  let problems = null; // how many notes had one when it was last looked
   let left = false;
 
   async function load() {
@@ -31,8 +34,11 @@ export default function health(main) {
   function show(data) {
     const focused = document.activeElement?.closest?.("details")?.id;
     const open = new Set([...body.querySelectorAll("details[open]")].map((one) => one.id));
-    fill(body, index(data), memories(data), models(data), forecast(data), problems(data), data.waiting.length ? queue(data) : null, machines(data), log(data));
+    fill(body, index(data), memories(data), models(data), findings.element, forecast(data), data.waiting.length ? queue(data) : null, machines(data), log(data));
     for (const one of body.querySelectorAll("details")) if (open.has(one.id)) one.open = true;
+    // a look at every note takes its time: only when there may be something new
+    if (problems !== data.status.problems) findings.look(data.status.vault);
+    problems = data.status.problems;
     if (focused) document.getElementById(focused)?.querySelector("summary")?.focus();
   }
 
@@ -99,16 +105,6 @@ export default function health(main) {
       say(done.reason || t("said_cycle", { archived: done.archived, resolved: done.auto_resolved }));
       await load();
     });
-  }
-
-  function problems(data) {
-    const rows = [
-      ...data.problems.map((one) => [one.path, one.line ? `${t("line", { line: one.line })}: ${one.reason}` : one.reason]),
-      ...data.skipped.map((one) => [one.path, one.reason]),
-    ];
-    return card(t("bad_notes"), rows.length
-      ? h("ul", { class: "problems" }, rows.map(([path, reason]) => h("li", {}, h("a", { href: obsidian(data.status.vault, path) }, h("code", {}, path)), h("span", {}, reason))))
-      : nothing("check", t("bad_notes_none"), ""), { wide: rows.length > 0 });
   }
 
   const queue = (data) => card(t("waiting_texts"), h("ul", { class: "problems" }, data.waiting.map((one) => h("li", {}, h("code", {}, one.path), h("span", {}, t("waiting_text", { reason: one.reason, attempts: one.attempts, when: one.next_try ? ago(one.next_try) : "–" }))))), { wide: true });

@@ -1,0 +1,51 @@
+// What the doctor says, in Chinese. Reasons that a parser gives stay as they are: they are looked up by their words.
+
+const WHOLE = {
+  // how to mend
+  "choose between the two versions at the markers, and take the markers out": "在标记处选定一个版本，并删去标记",
+  "only properties of vaultd differ: `vaultd conflicts --solve` merges them": "只有 vaultd 的属性不同：点“合并”，或运行 `vaultd conflicts --solve`",
+  "the original is gone: rename the copy, or delete it": "原文件已不在：把副本改名，或删除副本",
+  "copy what you want to keep into the original, then delete the copy": "把想保留的内容抄进原文件，然后删除副本",
+  "change Obsidian's excluded files or vault.exclude": "修改 Obsidian 的排除文件或 vault.exclude",
+  "mend the line in Obsidian's source view; until then the note is searchable and never written": "在 Obsidian 源码模式中改好这一行；在此之前仍可检索，但绝不写入",
+  "it gets an id of its own when it is quiet; nothing to do": "静置后会得到自己的 id；无需操作",
+  "correct the value; until then the nearest valid one counts": "请改正这个值；在此之前按最接近的有效值计算",
+  "download it": "请先下载",
+  "nothing, if meant so": "若是有意为之，无需操作",
+  "wait for the next comparison, or `vaultd reindex`": "等待下次比对，或运行 `vaultd reindex`",
+  "bring the folder back, or `vaultd confirm-deletions`": "恢复文件夹，或运行 `vaultd confirm-deletions`",
+  "see the daemon's log": "请看服务日志",
+  "`vaultd reindex`": "运行 `vaultd reindex`",
+  "`vaultd git install`, once in each clone": "在每个克隆中运行一次 `vaultd git install`",
+  "finish or abort it": "完成它，或中止它",
+  "`vaultd lifecycle claim` takes it over": "运行 `vaultd lifecycle claim` 可接管",
+  "use 3.11 or newer": "请用 3.11 或更新版本",
+  "make room on that disk": "请清理磁盘空间",
+  "set embedding.provider": "请设置 embedding.provider",
+  // what is wrong
+  "conflict markers of a merge that was not finished": "合并没有完成，留有冲突标记",
+  "carries the id of another note": "与另一篇笔记的 id 相同",
+  "the merge driver is not set up in this clone": "这个克隆没有设置合并驱动",
+  "the merge driver's command is gone": "合并驱动的命令已不存在",
+  // where
+  settings: "设置", index: "索引", vault: "笔记库", environment: "环境", lifecycle: "生命周期", embedding: "向量模型", "state folder": "状态文件夹",
+};
+
+const PARTLY = [
+  [/^conflict copies beside it: (.*)$/s, "旁边有冲突副本：$1"],
+  [/^(\d+) notes differ from the vault$/, "$1 篇笔记与笔记库不一致"],
+  [/^(\d+) notes vanished at once; they are kept in the index$/, "$1 篇笔记同时消失；仍留在索引里"],
+  [/^(\d+) passages have no embedding$/, "$1 个段落没有向量"],
+  [/^a git (.*) is under way: nothing is written$/, "git $1 正在进行：不写入任何内容"],
+  [/^(.*) owns the life cycle: this machine forgets and moves nothing$/, "生命周期归 $1 所有：本机不遗忘、不移动"],
+  [/^Python (\S+) is too old$/, "Python $1 太旧"],
+  [/^only (\d+) MiB are free$/, "只剩 $1 MiB 空间"],
+  [/^search goes by words alone: (.*)$/s, "只按词检索：$1"],
+];
+
+/** A sentence of the doctor's in Chinese, or as it is. */
+export function said(text) {
+  if (text in WHOLE) return WHOLE[text];
+  const found = PARTLY.find(([pattern]) => pattern.test(text));
+  return found ? text.replace(...found) : text;
+}
