@@ -44,6 +44,7 @@ from vaultd.index.vectors import PassageRef
 log = logging.getLogger(__name__)
 
 FRAGMENTS_BEFORE_COMPACTION = 120
+VERSIONS_KEPT = timedelta(minutes=1)  # a scan of the embeddings may be under way in another thread
 _SESSION_INDEX_BYTES = 16 << 20
 _SESSION_METADATA_BYTES = 8 << 20
 _BROKEN_MANIFESTS_TO_DROP = 3
@@ -315,18 +316,14 @@ class Store:
         """Whether so many small pieces have gathered that reading and writing slow down."""
         return self._commits >= FRAGMENTS_BEFORE_COMPACTION
 
-    def compact(self, *, after_crash: bool = False) -> None:
-        """Put small pieces together and drop old versions. Raises IndexUnavailable, StorageFull.
+    def compact(self) -> None:
+        """Put small pieces together, drop old versions and what a killed run left. Raises IndexUnavailable, StorageFull.
 
-        Only one writer exists, so versions of ten minutes ago have no reader; `after_crash` also clears what an
-        interrupted run left behind.
+        All writes come from the thread that calls this, so on this machine a file that no version knows is nobody's.
         """
         for table in list(self._tables.values()):  # closing may come between
             with _mapped("compact the index"):
-                if after_crash:
-                    table.optimize(cleanup_older_than=timedelta(0), delete_unverified=True)
-                else:
-                    table.optimize(cleanup_older_than=timedelta(0))
+                table.optimize(cleanup_older_than=VERSIONS_KEPT, delete_unverified=self._local)
         self._commits = 0
 
     def size_bytes(self) -> int:

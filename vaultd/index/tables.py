@@ -203,3 +203,5 @@ class TableWriter:
             with self._condition:
                 if not self._stopping:
                     self._condition.wait(RETRY_AFTER_S)
+        else:
+            self._problem = ""
