@@ -75,10 +75,25 @@ def test_install_and_uninstall_leave_the_rest_of_gitattributes_alone(tmp_path):
     twice = (gitsetup.install(clone), (clone / ".gitattributes").read_text().count("merge=vaultd"))
     after = gitsetup.uninstall(clone)
 
-    assert installed == GitStatus(True, True, True, True)
+    assert installed == GitStatus(True, True, True, True, True)
     assert twice == (installed, 1)
-    assert after == GitStatus(True, False, False, None)
+    assert after == GitStatus(True, False, False, None, False)
     assert (clone / ".gitattributes").read_text() == "*.png binary\n"
+
+
+def test_files_that_are_being_written_are_not_git_s_business(tmp_path):
+    clone = a_clone(tmp_path / "vault")
+    exclude = clone / ".git/info/exclude"
+    exclude.parent.mkdir(exist_ok=True)
+    exclude.write_text("*.pyc\n")
+    (clone / f"dynamic/.vaultd-{'0' * 40}.tmp").write_text("half")
+
+    gitsetup.install(clone)
+    seen = git(clone, "status", "--porcelain", "--", "dynamic").stdout
+    gitsetup.uninstall(clone)
+
+    assert seen == ""
+    assert exclude.read_text() == "*.pyc\n"
 
 
 @pytest.mark.parametrize("road", ["merge", "rebase"])

@@ -63,6 +63,7 @@ def _told(step: Callable[[Path], GitStatus], config: Path | None, vault: Path | 
                 (".gitattributes", _word(found.attributes)),
                 ("merge driver", _word(found.driver)),
                 ("the driver's command", "not set" if found.driver_works is None else _word(found.driver_works)),
+                ("passing files ignored", _word(found.excluded)),
             ]
         )
     return 0 if found.complete else 1

@@ -28,6 +28,11 @@ _LINES: Final = (
     "**/.vaultd/log/*.jsonl merge=union",
     _END,
 )
+_EXCLUDED: Final = (
+    "# vaultd: what is being written, for some milliseconds; git add would stumble over it",
+    ".vaultd-*.tmp",
+    _END,
+)
 _TIMEOUT_S: Final = 30
 _NAME_KEY: Final = f"merge.{DRIVER}.name"
 _DRIVER_KEY: Final = f"merge.{DRIVER}.driver"
@@ -41,11 +46,12 @@ class GitStatus:
     attributes: bool = False
     driver: bool = False
     driver_works: bool | None = None
+    excluded: bool = False
 
     @property
     def complete(self) -> bool:
-        """Whether notes are merged property by property here."""
-        return self.attributes and self.driver and bool(self.driver_works)
+        """Whether notes are merged property by property here, and passing files are left alone."""
+        return self.attributes and self.driver and bool(self.driver_works) and self.excluded
 
 
 def driver_line(command: str) -> str:
@@ -65,7 +71,8 @@ def own_command() -> str:
 def install(root: Path, *, command: str | None = None) -> GitStatus:
     """Set up attributes and driver. Raises VaultError where the vault is in no git work tree."""
     _needs_git(root)
-    _write_attributes(root, [*_without_ours(_attributes(root)), *_LINES])
+    for place, block in _blocks(root):
+        _write_lines(place, [*_without(block, _lines(place)), *block])
     _git(root, "config", "--local", _NAME_KEY, "notes, property by property")
     _git(root, "config", "--local", _DRIVER_KEY, driver_line(command or own_command()))
     return status(root)
@@ -74,10 +81,11 @@ def install(root: Path, *, command: str | None = None) -> GitStatus:
 def uninstall(root: Path) -> GitStatus:
     """Take out what `install` set up. Raises VaultError where the vault is in no git work tree."""
     _needs_git(root)
-    before = _attributes(root)
-    rest = _without_ours(before)
-    if rest != before:
-        _write_attributes(root, rest)
+    for place, block in _blocks(root):
+        before = _lines(place)
+        rest = _without(block, before)
+        if rest != before:
+            _write_lines(place, rest)
     subprocess.run(
         ["git", "-C", str(root), "config", "--local", "--remove-section", f"merge.{DRIVER}"],
         capture_output=True,
@@ -97,7 +105,8 @@ def status(root: Path) -> GitStatus:
         program = shlex.split(line)[0]
         works = Path(program).exists()
     attribute = _git(root, "check-attr", "merge", "--", "dynamic/note.md", may_fail=True).strip()
-    return GitStatus(True, attribute.endswith(f": {DRIVER}"), bool(line), works)
+    excluded = set(_EXCLUDED) <= set(_lines(_exclude_file(root)))
+    return GitStatus(True, attribute.endswith(f": {DRIVER}"), bool(line), works, excluded)
 
 
 def _needs_git(root: Path) -> None:
@@ -117,26 +126,37 @@ def _git(root: Path, *arguments: str, may_fail: bool = False) -> str:
     return done.stdout
 
 
-def _attributes(root: Path) -> list[str]:
+def _blocks(root: Path) -> tuple[tuple[Path, tuple[str, ...]], ...]:
+    """The files that get some lines of ours, and which."""
+    return (root / ".gitattributes", _LINES), (_exclude_file(root), _EXCLUDED)
+
+
+def _exclude_file(root: Path) -> Path:
+    """What this clone alone ignores; all work trees of a clone share it."""
+    return root / _git(root, "rev-parse", "--git-path", "info/exclude").rstrip("\n")
+
+
+def _lines(place: Path) -> list[str]:
     try:
-        return (root / ".gitattributes").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        return place.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except FileNotFoundError:
         return []
 
 
-def _without_ours(lines: list[str]) -> list[str]:
-    if _BEGIN not in lines or _END not in lines[lines.index(_BEGIN) :]:
+def _without(block: tuple[str, ...], lines: list[str]) -> list[str]:
+    """The lines but for a block of ours, as this or another version wrote it."""
+    if block[0] not in lines or _END not in lines[lines.index(block[0]) :]:
         return lines
-    start = lines.index(_BEGIN)
+    start = lines.index(block[0])
     return lines[:start] + lines[lines.index(_END, start) + 1 :]
 
 
-def _write_attributes(root: Path, lines: list[str]) -> None:
-    place = root / ".gitattributes"
-    with disk_errors(".gitattributes"):
+def _write_lines(place: Path, lines: list[str]) -> None:
+    with disk_errors(place.name):
         if not lines:
             place.unlink(missing_ok=True)
             return
+        place.parent.mkdir(parents=True, exist_ok=True)
         part = part_beside(place)
         part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", errors="surrogateescape")
         part.replace(place)
