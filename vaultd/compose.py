@@ -466,11 +466,11 @@ def compose(
     importer = Importer(
         state,
         analyst=analyst,
-        hands=IntoMemory(remember, revise, browse, mirror, layout, scribe, reader, lambda: budget.used_today).hands(),
+        hands=IntoMemory(remember, revise, browse, mirror, layout, scribe, reader).hands(),
         clock=now,
         rng=random.Random(rng.random()),
         zone=zone,
-        prices=lambda: Prices(requests_a_memory=1.0),
+        prices=lambda: Prices.of(live().llm),
         on_progress=tell_import,
     )
     numbers = CardNumbers(layout, mirror, machine)
@@ -514,6 +514,7 @@ def compose(
         ),
         active=active,
         browse=browse,
+        memory_list=MemoryList(mirror, live, now),
         explain=Explain(mirror, matching, meaning, live, now),
         network=Network(mirror, meaning, live, now),
         versions=Versions(mirror, reader, writer, pipeline),
@@ -522,7 +523,6 @@ def compose(
         overview=Overview(health, forget, waiting, layout, reader, machine, budget, analyst, chat_model, tail, now),
         importer=importer,
         sorting=Sorting(layout, scribe, mirror, texts, analyst, lifecycle.owns),
-        memory_list=MemoryList(mirror, live, now),
         reindexing=Reindexing(
             reader, mirror, pipeline, indexer=lambda: holder[0].indexer, queue=lambda: holder[0].queue
         ),

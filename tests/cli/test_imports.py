@@ -13,6 +13,7 @@ FOUND = {
     "titles": ["Tea"],
     "known_conversations": 1,
     "known_turns": 4,
+    "known_notes": 0,
     "attachments": 3,
     "warnings": ["clock.html is left out"],
     "requests": 5,
@@ -34,7 +35,10 @@ STATUS = {
     "kept": {"new": 3, "merged": 1},
     "near": 1,
     "requests": 4,
-    "cost": None,
+    "tokens_in": 1200,
+    "tokens_out": 300,
+    "cost": 0.0012,
+    "currency": "USD",
 }
 
 
@@ -64,13 +68,13 @@ def test_an_import_says_what_is_in_the_file_asks_and_tells_what_came_in(run, imp
         "ChatGPT export: 2 conversations, 1 turn\n"
         "  from 2026-05-01 to 2026-06-01\n"
         "  such as: Tea\n"
-        "  1 conversations and 4 turns of it were brought in before\n"
+        "  brought in before, and left out: 1 conversation, 4 turns\n"
         "  3 attachments are noted, not taken over\n"
         "  clock.html is left out\n"
-        "  the chat model is asked about 5 times (2,000 tokens)\n"
+        "  the chat model will be asked about 5 times (2,000 tokens), and once for each memory that joins an older one\n"
         "memories: 3 new, 1 joined to older ones\n"
         "1 say much the same as others\n"
-        "the chat model was asked 4 times\n"
+        "the chat model was asked 4 times (1,500 tokens, 0.0012 USD)\n"
         f"go through them: vaultd import results {JOB}, or in the dashboard\n"
     )
     assert ("POST", "/api/import/upload", b"[]") in importing.seen

@@ -81,33 +81,37 @@ def _sent(client: DaemonClient, file: Path, headers: Mapping[str, str]) -> Mappi
 
 def tell_contents(found: Mapping[str, Any]) -> None:
     """What an upload holds, for a person."""
-    say(f"{found['format_name']}: {_counted(found)}")
+    say(f"{found['format_name']}: {_counted(found) or 'nothing'}")
     if found["first"]:
         say(f"  from {str(found['first'])[:10]} to {str(found['last'])[:10]}")
     if found["titles"]:
         say(f"  such as: {', '.join(found['titles'][:4])}")
-    if found["known_conversations"] or found["known_turns"]:
-        known = f"{found['known_conversations']} conversations and {found['known_turns']} turns"
-        say(f"  {known} of it were brought in before")
+    if known := _counted(found, "known_"):
+        say(f"  brought in before, and left out: {known}")
     if found["attachments"]:
         say(f"  {found['attachments']} attachments are noted, not taken over")
     for warning in found["warnings"]:
         say(f"  {warning}")
     if found["requests"]:
-        cost = "" if found["cost"] is None else f", about {found['cost']} {found['currency']}".rstrip()
-        tokens = f"{found['tokens_in'] + found['tokens_out']:,} tokens"
-        say(f"  the chat model is asked about {found['requests']} times ({tokens}{cost})")
+        say(f"  the chat model will be asked about {_spend(found)}, and once for each memory that joins an older one")
         if not found["model_available"]:
             say("  but no chat model is set: only --mode notes works now")
 
 
-def _counted(found: Mapping[str, Any]) -> str:
-    counts = [
-        f"{found[key]:,} {name if found[key] != 1 else name[:-1]}"
-        for key, name in (("conversations", "conversations"), ("turns", "turns"), ("notes", "notes"))
-        if found[key]
-    ]
-    return ", ".join(counts) or "nothing new"
+def _counted(found: Mapping[str, Any], which: str = "") -> str:
+    counts = [(found[f"{which}{names}"], names) for names in ("conversations", "turns", "notes")]
+    return ", ".join(_number(count, names) for count, names in counts if count)
+
+
+def _number(count: int, names: str) -> str:
+    return f"{count:,} {names if count != 1 else names[:-1]}"
+
+
+def _spend(counts: Mapping[str, Any]) -> str:
+    """Requests, tokens and, where prices are set, money: of an estimate as of a count."""
+    cost = "" if counts["cost"] is None else f", {counts['cost']:g} {counts['currency']}".rstrip()
+    tokens = _number(counts["tokens_in"] + counts["tokens_out"], "tokens")
+    return f"{_number(counts['requests'], 'times')} ({tokens}{cost})"
 
 
 def _refuse(found: Mapping[str, Any], options: Mapping[str, Any]) -> None:
@@ -150,7 +154,6 @@ def _tell_kept(job_id: str, status: Mapping[str, Any]) -> None:
     if status["near"]:
         say(f"{status['near']} say much the same as others")
     if status["requests"]:
-        cost = "" if status["cost"] is None else f", {status['cost']} by the prices that are set"
-        say(f"the chat model was asked {status['requests']} times{cost}")
+        say(f"the chat model was asked {_spend(status)}")
     if kept:
         say(f"go through them: vaultd import results {job_id}, or in the dashboard")

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from vaultd.core.errors import ModelBadAnswer, ModelBusy, ModelError, ModelRefused, ModelTimedOut, ModelUnavailable
-from vaultd.core.text import clean_text
+from vaultd.core.text import clean_text, estimate_tokens
+from vaultd.llm import spend
 from vaultd.llm.dialect import Dialect, Question
 from vaultd.llm.failures import Failure, Place, failure_of, timed_out, unknown_model
 from vaultd.settings import ChatModelSettings
@@ -137,6 +138,7 @@ class ChatEndpoint:
         attempt = 1
         while True:
             await asyncio.to_thread(self._budget.spend)
+            spend.note(requests=1)
             outcome = await self._attempted(client, question, dialect)
             if isinstance(outcome, str):
                 return outcome, dialect
@@ -162,7 +164,9 @@ class ChatEndpoint:
             return timed_out(self._place)
         except ValueError:  # a body that says it is JSON and is not
             return Failure(ModelBadAnswer(f"{self._place.host} gave an answer that is not JSON"), transient=True)
-        return self._text_of(completion, dialect.limit_tokens(question, self._settings))
+        text = self._text_of(completion, dialect.limit_tokens(question, self._settings))
+        _note_tokens(completion, question, text)
+        return text
 
     def _text_of(self, completion: Any, limit_tokens: int) -> str | Failure:
         """The text of the first choice. Fields are of any type: `openai` does not validate what it receives."""
@@ -253,6 +257,16 @@ def _connected(settings: ChatModelSettings) -> AsyncOpenAI:
     client._custom_headers = {"User-Agent": "vaultd"}
     _ = client.chat.completions, client.models  # imported at first use; here it does not block the loop
     return client
+
+
+def _note_tokens(completion: Any, question: Question, answer: str | Failure) -> None:
+    """Count what an answer cost, as the endpoint says; where it does not, by the texts."""
+    usage = getattr(completion, "usage", None)
+    sent, came = getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None)
+    if not isinstance(sent, int) or not isinstance(came, int):
+        sent = estimate_tokens(f"{question.system}\n{question.material}")
+        came = estimate_tokens(answer) if isinstance(answer, str) else 0
+    spend.note(tokens_in=max(sent, 0), tokens_out=max(came, 0))
 
 
 def _again(question: Question, bad: ModelBadAnswer) -> Question:

@@ -26,9 +26,9 @@ from vaultd.services.cardhistory import CardHistory
 from vaultd.services.cardids import CardNumbers
 from vaultd.services.meaning import Meaning
 from vaultd.services.reinforce import Reinforce
-from vaultd.services.remember import checked_text, one_line
 from vaultd.services.scribe import Scribe
 from vaultd.services.texts import Texts
+from vaultd.services.wording import checked_text, one_line
 from vaultd.settings import Settings
 from vaultd.vault import codec
 from vaultd.vault.layout import Layout

@@ -9,8 +9,9 @@ from datetime import datetime
 
 from vaultd.core.errors import BadInput, ModelError, VaultdError
 from vaultd.llm.analyst import Analyst
-from vaultd.services.remember import Kept, NewMemory, Outcome, Remember, checked_text, name_of
+from vaultd.services.remember import Care, Kept, NewMemory, Outcome, Remember
 from vaultd.services.waiting import Waiting
+from vaultd.services.wording import checked_text, name_of
 
 log = logging.getLogger(__name__)
 
@@ -81,6 +82,7 @@ class Diary:
                 valence=piece.valence,
                 arousal=piece.arousal,
                 importance=piece.importance,
+                care=Care.JOIN,
             )
             for piece in pieces
         ]

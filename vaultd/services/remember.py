@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,31 +14,27 @@ from vaultd.core import properties as keys
 from vaultd.core.bucket import UNSORTED_DOMAIN, Kind, Role
 from vaultd.core.errors import BadInput, ModelError, VaultError
 from vaultd.core.query import Noted, Notice, Query
-from vaultd.core.text import clean_text, strip_wikilinks
 from vaultd.index.mirror import Mirror
 from vaultd.index.rows import CORE_IMPORTANCE, DEFAULT_IMPORTANCE, NAME_CHARACTERS, Row, body_key
 from vaultd.llm.analyst import Analyst, Annotation
-from vaultd.llm.redact import strip_private
 from vaultd.services.linking import linked, targets
 from vaultd.services.matching import Matching
 from vaultd.services.meaning import Meaning
 from vaultd.services.ownanswer import ids_of_own_answer
 from vaultd.services.scribe import Changes, Scribe
+from vaultd.services.sources import joined
+from vaultd.services.wording import checked_text, name_of, one_line
 from vaultd.settings import Settings
 from vaultd.vault import codec
 from vaultd.vault.layout import Layout
 
 log = logging.getLogger(__name__)
 
-MAX_CHARACTERS = 1_048_576
 SAME_WITHIN = timedelta(days=1)
 TWIN_CHARACTERS = 2_000  # of a new text that are compared with the memories
 TWIN_CANDIDATES = 5
 FEEL_IMPORTANCE = 5
 MOOD_DIGITS = 2
-_NAME_WANTED = 40  # characters of a name made from the body
-_MARKDOWN = re.compile(r"^[\s>#*+\-\d.)\[\]x]+|[*_`~]+")
-_SENTENCE = re.compile(r"[。！？!?；;\n]|\.(?=\s|$)")
 
 
 class Outcome(StrEnum):
@@ -50,6 +45,14 @@ class Outcome(StrEnum):
     SAME = "same"
     PINNED = "pinned"
     FEEL = "feel"
+
+
+class Care(StrEnum):
+    """What is done with a text beyond keeping it."""
+
+    ALL = "all"  # a chat model says of it what its teller did not; it joins a memory that says the same
+    JOIN = "join"  # its teller has said everything; it joins a memory that says the same
+    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,7 @@ class NewMemory:
     source_bucket: str = ""
     source: str = ""
     created: datetime | None = None
+    care: Care = Care.ALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,38 +90,6 @@ class Kept:
 def new_id() -> str:
     """A fresh bucket id: 12 hex characters."""
     return secrets.token_hex(6)
-
-
-def name_of(body: str) -> str:
-    """A name for a text: its first sentence without Markdown, cut to a readable length."""
-    for line in strip_wikilinks(body).splitlines():
-        text = _MARKDOWN.sub("", line).strip()
-        if not text:
-            continue
-        end = _SENTENCE.search(text)
-        first = text[: end.start()].strip() if end and end.start() > 0 else text
-        if len(first) > _NAME_WANTED:
-            cut = first[:_NAME_WANTED]
-            first = cut.rsplit(" ", 1)[0] if " " in cut[20:] else cut
-        return first[:NAME_CHARACTERS].strip(" ,，、：:")
-    return ""
-
-
-def checked_text(content: str) -> str:
-    """A text that can be kept: whole, without private parts. Raises BadInput with what to do."""
-    if not isinstance(content, str):
-        raise BadInput("content: must be text")
-    if len(content) > MAX_CHARACTERS:
-        raise BadInput(f"content: {len(content):,} characters are too many; keep at most {MAX_CHARACTERS:,} at once")
-    text = strip_private(clean_text(content)).strip()
-    if not text:
-        raise BadInput("content: is empty; say what is to be remembered")
-    return text
-
-
-def one_line(text: str) -> str:
-    """A name, domain or tag as it can stand in a property: whole characters on one line."""
-    return " ".join(clean_text(text).split())
 
 
 def _cleaned(memory: NewMemory) -> NewMemory:
@@ -171,9 +143,11 @@ class Remember:
                 return await self._feel(memory)
             if memory.pinned:
                 return await self._pin(memory)
-            if not self._analyst.available:
+            if memory.care is Care.JOIN or (memory.care is Care.ALL and not self._analyst.available):
                 return await self._join_or_create(memory)
             kept = await self._create(memory)
+            if memory.care is Care.NONE:
+                return kept
         return await self._improve(kept, memory)
 
     # -- the ways to keep -----------------------------------------------------------------------------------------
@@ -223,7 +197,7 @@ class Remember:
             except VaultError as exc:
                 log.warning("could not merge into %s: %s; kept as a memory of its own", twin.path, exc)
         kept = await self._create(memory)
-        return replace(kept, notices=(*kept.notices, Noted(Notice.NO_MODEL)))
+        return kept if self._analyst.available else replace(kept, notices=(*kept.notices, Noted(Notice.NO_MODEL)))
 
     async def _improve(self, kept: Kept, memory: NewMemory) -> Kept:
         """The text is on disk; now annotate it, and join it to its twin if it has one."""
@@ -384,6 +358,9 @@ def _merged_properties(twin: Row, memory: NewMemory, now: datetime) -> Changes:
         changes[keys.DOMAIN] = domain
     if memory.importance > twin.importance:
         changes[keys.IMPORTANCE] = memory.importance
+    sources = joined(twin.source, memory.source)
+    if sources != twin.source:
+        changes[keys.SOURCE] = sources
     for key, old, new in (
         (keys.VALENCE, twin.valence, memory.valence),
         (keys.AROUSAL, twin.arousal, memory.arousal),

@@ -13,9 +13,9 @@ from vaultd.core.note import NotePath
 from vaultd.core.text import clean_text
 from vaultd.index.mirror import Mirror
 from vaultd.index.rows import CORE_IMPORTANCE, NAME_CHARACTERS, Row
-from vaultd.services.remember import checked_text, one_line
 from vaultd.services.scribe import Changes, Scribe
 from vaultd.services.texts import Texts
+from vaultd.services.wording import checked_text, one_line
 from vaultd.settings import Settings
 from vaultd.vault import codec
 from vaultd.vault.layout import Layout

@@ -153,6 +153,15 @@ class ChatModelSettings:
             "most requests a day to remote models, embeddings included; 0: no cap", low=0, high=10_000_000, hot=True
         ),
     )
+    price_input: float = field(
+        default=0.0,
+        metadata=rule("price of a million tokens that are sent; 0: not known", low=0.0, high=1_000_000.0, hot=True),
+    )
+    price_output: float = field(
+        default=0.0,
+        metadata=rule("price of a million tokens that are answered; 0: not known", low=0.0, high=1_000_000.0, hot=True),
+    )
+    currency: str = field(default="", metadata=rule("what these prices are in, e.g. USD or CNY", hot=True))
 
     @property
     def configured(self) -> bool:

@@ -156,7 +156,7 @@ class FakeMemory:
     failures: list[Exception] = field(default_factory=list)
     similar: Sequence[tuple[str, float]] = ()
 
-    async def keep(self, piece: Piece, *, created: datetime, source: str) -> Kept:
+    async def keep(self, piece: Piece, *, created: datetime, source: str, whole: bool) -> Kept:
         if self.failures:
             raise self.failures.pop(0)
         for at, (known, _, _) in enumerate(self.pieces):
@@ -165,7 +165,7 @@ class FakeMemory:
         self.pieces.append((piece, created, source))
         return Kept(f"id{len(self.pieces) - 1}", piece.name, KeptAs.NEW)
 
-    async def find(self, source: str, text: str) -> Kept | None:
+    async def find(self, source: str) -> Kept | None:
         for at, (known, _, kept_source) in enumerate(self.pieces):
             if kept_source == source:
                 return Kept(f"id{at}", known.name, KeptAs.NEW)

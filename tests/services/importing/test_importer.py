@@ -31,6 +31,7 @@ from vaultd.core.errors import (
     StorageFull,
     UnwritableNote,
 )
+from vaultd.llm import spend
 from vaultd.services.importing.hands import Hands, KeptAs
 from vaultd.services.importing.importer import Importer
 from vaultd.services.importing.jobs import Branches, ImportOptions, JobState, Mode
@@ -221,10 +222,10 @@ async def test_pause_stops_after_the_step_and_resume_goes_on_behind_it(desk: Des
     job = await desk.upload()
     kept = desk.memory.keep
 
-    async def keep_and_pause(piece, *, created, source):
+    async def keep_and_pause(piece, **given):
         if len(desk.memory.pieces) == 1:
             await desk.importer.pause(job)
-        return await kept(piece, created=created, source=source)
+        return await kept(piece, **given)
 
     desk.memory.keep = keep_and_pause  # type: ignore[method-assign]
     desk.another()
@@ -296,8 +297,8 @@ async def test_a_piece_kept_just_before_a_crash_is_found_and_not_kept_again(desk
     kept = desk.memory.keep
     reached = asyncio.Event()
 
-    async def keep_and_hang(piece, *, created, source):
-        await kept(piece, created=created, source=source)
+    async def keep_and_hang(piece, **given):
+        await kept(piece, **given)
         reached.set()
         await asyncio.Event().wait()
 
@@ -534,29 +535,50 @@ async def test_an_id_that_no_import_has_is_refused(desk: Desk, job_id: str):
         await desk.importer.status(job_id)
 
 
-async def test_requests_are_counted_where_they_can_be(tmp_path: Path):
-    desk = Desk(tmp_path)
-    made = 10
+async def test_what_the_model_was_asked_is_counted_also_where_a_try_failed(desk: Desk):
+    class Costly(FakeAnalyst):
+        async def split(self, text, now):
+            spend.note(requests=3, tokens_in=900, tokens_out=50)
+            return await super().split(text, now)
 
-    async def split(text, now):
-        nonlocal made
-        made += 3
-        return await FakeAnalyst().split(text, now)
+    desk.analyst = Costly(failures=[ModelBadAnswer("no JSON")])
+    desk.another()
 
-    desk.analyst.split = split  # type: ignore[method-assign]
-    importer = Importer(
-        tmp_path,
-        analyst=desk.analyst,  # type: ignore[arg-type]
-        hands=Hands(keep=desk.memory.keep, requests_made=lambda: made),
-        clock=lambda: NOW,
-        rng=random.Random(1),
-    )
-    job = (await importer.upload(blocks(TALKS), "conversations.json")).job.id
+    status = await desk.run(await desk.upload())
 
-    await importer.start(job)
-    await importer.wait()
+    assert (status.requests, status.tokens_in, status.tokens_out) == (9, 2700, 150)
+    assert (status.cost, status.currency) == (pytest.approx(0.003), "USD")
 
-    assert (await importer.status(job)).requests == 6
+
+async def test_what_was_spent_before_it_stopped_is_counted(desk: Desk):
+    class Capped(FakeAnalyst):
+        async def split(self, text, now):
+            spend.note(requests=2, tokens_in=600)
+            raise CapReached("the cap is used up")
+
+    desk.analyst = Capped()
+    desk.another()
+
+    status = await desk.run(await desk.upload())
+
+    assert (status.job.state, status.requests, status.last_error) == (JobState.PAUSED, 2, "the cap is used up")
+
+
+async def test_requests_of_others_at_the_same_time_do_not_count(desk: Desk):
+    under_way = asyncio.Event()
+
+    async def other() -> None:
+        await under_way.wait()
+        spend.note(requests=7)
+
+    asked = asyncio.create_task(other())
+    desk.told = Counting(lambda _: under_way.set())  # type: ignore[assignment]
+    desk.another()
+
+    status = await desk.run(await desk.upload())
+
+    assert asked.done()
+    assert status.requests == 0
 
 
 async def _at_once() -> None:

@@ -32,8 +32,8 @@ class Kept:
 class Keep(Protocol):
     """Keeps one piece. Raises BadInput where the memory does not take it, VaultError, ModelError."""
 
-    def __call__(self, piece: Piece, *, created: datetime, source: str) -> Awaitable[Kept]:
-        """The piece is on disk once this returns."""
+    def __call__(self, piece: Piece, *, created: datetime, source: str, whole: bool) -> Awaitable[Kept]:
+        """The piece is on disk once this returns. `whole`: a memory of its own, joined to no other."""
         ...
 
 
@@ -43,17 +43,15 @@ class Hands:
 
     - `keep` keeps a piece, with the moment it was made and its source.
     - `near` names memories that say much the same, with their similarity 0…1. Raises ModelError, IndexUnavailable.
-    - `find` looks for a piece that may have been kept just before a crash, by its source or its very text.
-    - `adopt` keeps an Ombre note as it is, at its path or a free one beside it.
+    - `find` looks for a piece that may have been kept just before a crash, by its source.
+    - `adopt` keeps an Ombre note as it is, at its path or a free one beside it; one that is there already is not kept again.
     - `important`, `pin`, `discard` carry out a review: importance 9, pinned, into the trash.
-    - `requests_made` counts the requests to remote models so far; without it requests are estimated.
     """
 
     keep: Keep
     near: Callable[[str], Awaitable[Sequence[tuple[str, float]]]] | None = None
-    find: Callable[[str, str], Awaitable[Kept | None]] | None = None
+    find: Callable[[str], Awaitable[Kept | None]] | None = None
     adopt: Callable[[WholeNote], Awaitable[Kept]] | None = None
     important: Callable[[str], Awaitable[None]] | None = None
     pin: Callable[[str], Awaitable[None]] | None = None
     discard: Callable[[str], Awaitable[None]] | None = None
-    requests_made: Callable[[], int] | None = None

@@ -1,7 +1,7 @@
 """What an import is going to do, chunk by chunk, on disk before anything is done.
 
 chunks.jsonl  {"n", "source", "title", "part", "parts", "when", "created", "tokens", "requests", "text", "ledger"}
-              {"n", "source", "note": {"path", "id", "name", "created", "raw"}}
+              {"n", "source", "note": {"path", "id", "name", "created", "raw"}, "ledger"}
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ from vaultd.llm.parts import name_from
 from vaultd.llm.prompt import Language, Task, language_of, prompt_for
 from vaultd.services.importing import chunks
 from vaultd.services.importing.jobs import Branches, ImportOptions, Mode
-from vaultd.services.importing.ledger import Ledger, entry_of
+from vaultd.services.importing.ledger import Ledger, entry_of, entry_of_note
 from vaultd.services.importing.spool import TURNS_FILE, Talk, conversation_of, notes_in, talks_in
 from vaultd.services.importing.turns import FORMAT_NAMES, Conversation, Format, WholeNote
 
 CHUNKS_FILE: Final = "chunks.jsonl"
 ANSWER_TOKENS: Final = 400  # of a split: some four memories, by numbers of sentences
-MEMORIES_A_REQUEST: Final = 4
 _HELD_BYTES: Final = 4 << 20  # of a conversation whose chunks are held until they are counted
 _NO_DAY: Final = datetime(1970, 1, 1, tzinfo=UTC)  # a whole note says itself when it was made
 NUMBERING: Final = 1.15  # what numbers before sentences add to a text
@@ -48,6 +47,7 @@ class Plan:
     tokens_out: int = 0
     known_conversations: int = 0
     known_turns: int = 0
+    known_notes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,9 @@ def write_plan(folder: Path, format_: Format, options: ImportOptions, *, ledger:
                     _write(out, record, plan)
             plan.conversations += plan.chunks > before
         for note in notes_in(folder):
+            if not options.again and ledger.knows(note):
+                plan.known_notes += 1
+                continue
             plan.notes += 1
             _write(out, _note_record(note, format_), plan)
     fresh.replace(folder / CHUNKS_FILE)
@@ -165,6 +168,7 @@ def _note_record(note: WholeNote, format_: Format) -> dict[str, Any]:
             "created": None if note.created is None else note.created.isoformat(),
             "raw": note.raw.decode("utf-8", "surrogateescape"),
         },
+        "ledger": entry_of_note(note),
     }
 
 
@@ -188,7 +192,9 @@ def _read(raw: Mapping[str, Any]) -> PlannedChunk:
         whole = WholeNote(
             note["path"], note["raw"].encode("utf-8", "surrogateescape"), note["id"], note["name"], created
         )
-        return PlannedChunk(raw["n"], raw["source"], whole.name, 1, 1, created or _NO_DAY, "", 0, 0, None, whole)
+        return PlannedChunk(
+            raw["n"], raw["source"], whole.name, 1, 1, created or _NO_DAY, "", 0, 0, raw.get("ledger"), whole
+        )
     when = parse_moment(raw["when"])
     if when is None:
         raise ValueError(f"chunk {raw['n']} has no date")

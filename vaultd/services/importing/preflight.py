@@ -15,25 +15,30 @@ from vaultd.services.importing.formats.recognise import Recognised, events, reco
 from vaultd.services.importing.jobs import UPLOAD_FILE, ImportOptions
 from vaultd.services.importing.jsonstream import BrokenJson
 from vaultd.services.importing.ledger import Ledger
-from vaultd.services.importing.plan import MEMORIES_A_REQUEST, Plan, write_plan
+from vaultd.services.importing.plan import write_plan
 from vaultd.services.importing.spool import SpoolWriter, Talk, talks_in
 from vaultd.services.importing.turns import FORMAT_NAMES, Closing, Findings, Format, Message, WholeNote
+from vaultd.settings import ChatModelSettings
 
 SAMPLE_TITLES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What a chat model costs, a million tokens. `requests_a_memory`: what keeping one asks the model besides."""
+    """What a chat model costs, a million tokens; 0 where that is not known."""
 
-    input_per_million: float | None = None
-    output_per_million: float | None = None
+    input_per_million: float = 0.0
+    output_per_million: float = 0.0
     currency: str = ""
-    requests_a_memory: float = 0.0
+
+    @classmethod
+    def of(cls, settings: ChatModelSettings) -> Prices:
+        """The prices that are set."""
+        return cls(settings.price_input, settings.price_output, settings.currency)
 
     def cost(self, tokens_in: int, tokens_out: int) -> float | None:
         """What so many tokens cost; None where no price is known."""
-        if self.input_per_million is None or self.output_per_million is None:
+        if not self.input_per_million and not self.output_per_million:
             return None
         return round((tokens_in * self.input_per_million + tokens_out * self.output_per_million) / 1e6, 4)
 
@@ -59,6 +64,7 @@ class Preflight:
     last: datetime | None
     known_conversations: int
     known_turns: int
+    known_notes: int
     repeated: int
     attachments: int
     without_time: int
@@ -158,7 +164,6 @@ def look(
     shown = _Shown()
     for talk in talks_in(folder):
         shown.add(talk)
-    requests, tokens_in, tokens_out = _with_keeping(plan, prices)
     return Preflight(
         format=format_,
         format_name=FORMAT_NAMES[format_],
@@ -166,17 +171,18 @@ def look(
         turns=shown.turns,
         branches=shown.branches,
         branch_turns=shown.branch_turns,
-        notes=plan.notes,
+        notes=plan.notes + plan.known_notes,
         chunks=plan.chunks,
-        requests=requests,
-        tokens_in=tokens_in,
-        tokens_out=tokens_out,
-        cost=prices.cost(tokens_in, tokens_out),
+        requests=plan.requests,
+        tokens_in=plan.tokens_in,
+        tokens_out=plan.tokens_out,
+        cost=prices.cost(plan.tokens_in, plan.tokens_out),
         currency=prices.currency,
         first=shown.first,
         last=shown.last,
         known_conversations=plan.known_conversations,
         known_turns=plan.known_turns,
+        known_notes=plan.known_notes,
         repeated=findings.repeated,
         attachments=findings.attachments,
         without_time=findings.without_time,
@@ -187,10 +193,3 @@ def look(
         needs_model=plan.requests > 0,
         model_available=model_available,
     )
-
-
-def _with_keeping(plan: Plan, prices: Prices) -> tuple[int, int, int]:
-    """Requests and tokens with what keeping the memories asks the model besides: each about the memory's own text."""
-    more = round(plan.requests * MEMORIES_A_REQUEST * prices.requests_a_memory)
-    share = prices.requests_a_memory
-    return plan.requests + more, round(plan.tokens_in * (1 + share)), round(plan.tokens_out * (1 + share))

@@ -1,11 +1,14 @@
 """How far an import is, as its log tells: what was split, what was kept, what failed, what it cost.
 
-{"t": "split", "n": 3, "pieces": […], "requests": 2, "tokens_in": …, "tokens_out": …}   paid for, not yet kept
+{"t": "split", "n": 3, "pieces": […]}                                                   paid for, not yet kept
 {"t": "begin", "n": 3, "i": 0}                                                          about to be kept
 {"t": "kept", "n": 3, "i": 0, "id", "name", "outcome", "near": [[id, similarity]]}      kept
 {"t": "refused", "n": 3, "i": 1, "reason"}                                              the memory does not take it
-{"t": "try", "n": 3, "reason", "requests"}      {"t": "failed", "n": 3, "reason"}       another try; given up
+{"t": "try", "n": 3, "reason"}                  {"t": "failed", "n": 3, "reason"}       another try; given up
+{"t": "stopped", "n": 3, "reason"}                                                      going on made no sense
 {"t": "done", "n": 3}                                                                   all of it is kept
+
+Any line may say what was spent since the line before it: "requests", "tokens_in", "tokens_out".
 """
 
 from __future__ import annotations
@@ -120,6 +123,8 @@ class Progress:
                 self.last_error = line["reason"]
             case "try":
                 self.tries += 1
+                self.last_error = line["reason"]
+            case "stopped":
                 self.last_error = line["reason"]
             case "failed":
                 chunk.failed = self.last_error = line["reason"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random
 from collections.abc import Awaitable, Callable, Mapping
@@ -27,12 +28,13 @@ from vaultd.core.errors import (
     VaultUnavailable,
 )
 from vaultd.llm.analyst import Analyst, Piece
-from vaultd.llm.prompt import language_of
 from vaultd.llm.redact import strip_private
+from vaultd.llm.spend import Spend, counted
 from vaultd.services.importing.hands import Hands, Kept
 from vaultd.services.importing.jobs import Mode, StepLog
-from vaultd.services.importing.plan import ANSWER_TOKENS, NUMBERING, PlannedChunk, planned, prompt_tokens
+from vaultd.services.importing.plan import PlannedChunk, planned
 from vaultd.services.importing.progress import Progress, piece_written
+from vaultd.services.importing.turns import WholeNote
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +103,7 @@ class Runner:
         self._moved = moved
         self._pause = asyncio.Event()
         self._failed_in_a_row = 0
-        self._counted = 0
+        self._spend = Spend()
 
     def pause(self) -> None:
         """Stop after the step at hand."""
@@ -134,16 +136,15 @@ class Runner:
         """One chunk, tried again with growing waits; given up after some tries, and then not counted as done."""
         last: Exception | None = None
         for attempt in range(1, TRIES + 1):
-            self._counted = self._requests()
             try:
-                if chunk.note is not None:
-                    await self._whole_note(chunk)
-                else:
-                    await self._pieces(chunk)
+                with counted() as self._spend:
+                    await (self._pieces(chunk) if chunk.note is None else self._whole_note(chunk, chunk.note))
             except _STOPS as exc:
+                with contextlib.suppress(VaultError):  # what is full or away cannot take the count either
+                    await self._note("stopped", chunk, reason=str(exc))
                 raise _Stopped(str(exc)) from exc
             except (ModelError, VaultError) as exc:
-                await self._note("try", chunk, reason=str(exc), requests=self._spent(0))
+                await self._note("try", chunk, reason=str(exc))
                 if attempt < TRIES and not self.pausing:
                     await self._wait(attempt, exc)
                 if self.pausing:
@@ -194,29 +195,21 @@ class Runner:
             return
         pieces = await self._analyst.split(chunk.text, chunk.when)
         kept = [replace(piece, content=text) for piece in pieces if (text := strip_private(piece.content).strip())]
-        requests = self._spent(chunk.requests)
-        prompt = prompt_tokens(language_of(chunk.text[:1000]))
-        await self._note(
-            "split",
-            chunk,
-            pieces=[piece_written(piece) for piece in kept],
-            requests=requests,
-            tokens_in=round(chunk.tokens * NUMBERING) + prompt * max(requests, chunk.requests),
-            tokens_out=ANSWER_TOKENS * max(requests, chunk.requests),
-        )
+        await self._note("split", chunk, pieces=[piece_written(piece) for piece in kept])
 
     async def _keep(self, chunk: PlannedChunk, at: int, piece: Piece, *, was_begun: bool) -> None:
         source = f"{chunk.source}#{chunk.part}.{at + 1}"
         kept: Kept | None = None
         near: list[tuple[str, float]] = []
-        self._counted = self._requests()
         if was_begun and self._hands.find is not None:
-            kept = await self._hands.find(source, piece.content)
+            kept = await self._hands.find(source)
         if kept is None:
             near = await self._near(piece)
             await self._note("begin", chunk, i=at)
             try:
-                kept = await self._hands.keep(piece, created=piece.when or chunk.when, source=source)
+                kept = await self._hands.keep(
+                    piece, created=piece.when or chunk.when, source=source, whole=self._mode is Mode.NOTES
+                )
             except BadInput as exc:
                 await self._note("refused", chunk, i=at, reason=str(exc), name=piece.name)
                 return
@@ -229,7 +222,6 @@ class Runner:
             outcome=kept.outcome.value,
             near=[[note_id, round(similarity, 3)] for note_id, similarity in near if note_id != kept.id],
             source=source,
-            requests=self._spent(0),
         )
 
     async def _near(self, piece: Piece) -> list[tuple[str, float]]:
@@ -242,8 +234,8 @@ class Runner:
             return []
         return sorted(((i, s) for i, s in found if s >= NEAR_FROM), key=lambda pair: -pair[1])[:NEAR_SHOWN]
 
-    async def _whole_note(self, chunk: PlannedChunk) -> None:
-        if chunk.note is None or self._hands.adopt is None:
+    async def _whole_note(self, chunk: PlannedChunk, note: WholeNote) -> None:
+        if self._hands.adopt is None:
             raise _Stopped("whole notes cannot be taken over here")
         known = self._progress.chunk(chunk.number)
         if known.pieces is None:
@@ -252,9 +244,9 @@ class Runner:
             return
         await self._note("begin", chunk, i=0)
         try:
-            kept = await self._hands.adopt(chunk.note)
+            kept = await self._hands.adopt(note)
         except BadInput as exc:
-            await self._note("refused", chunk, i=0, reason=str(exc), name=chunk.note.name)
+            await self._note("refused", chunk, i=0, reason=str(exc), name=note.name)
             return
         await self._note(
             "kept", chunk, i=0, id=kept.id, name=kept.name, outcome=kept.outcome.value, near=[], source=chunk.source
@@ -263,7 +255,7 @@ class Runner:
     # -- steps ----------------------------------------------------------------------------------------------------
 
     async def _note(self, kind: str, chunk: PlannedChunk, **more: Any) -> None:
-        line: Mapping[str, Any] = {"t": kind, "n": chunk.number, **more}
+        line: Mapping[str, Any] = {"t": kind, "n": chunk.number, **more, **self._spend.take()}
         await asyncio.to_thread(self._steps.append, line)
         self._progress.take(line)
         self._moved()
@@ -279,16 +271,6 @@ class Runner:
         finally:
             sleeping.cancel()
             pausing.cancel()
-
-    def _requests(self) -> int:
-        return 0 if self._hands.requests_made is None else self._hands.requests_made()
-
-    def _spent(self, estimate: int) -> int:
-        """Requests since the last count; the estimate where nobody counts."""
-        if self._hands.requests_made is None:
-            return estimate
-        before, self._counted = self._counted, self._requests()
-        return max(self._counted - before, 0)
 
 
 def _whole_text(chunk: PlannedChunk) -> Piece:

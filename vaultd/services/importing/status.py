@@ -29,6 +29,7 @@ class ImportStatus:
     tokens_in: int
     tokens_out: int
     cost: float | None
+    currency: str
     last_error: str
     pausing: bool
 
@@ -57,6 +58,7 @@ def status_of(job: Job, progress: Progress, prices: Prices, *, pausing: bool) ->
         tokens_in=tokens_in,
         tokens_out=tokens_out,
         cost=prices.cost(tokens_in, tokens_out),
+        currency=prices.currency,
         last_error=progress.last_error,
         pausing=pausing,
     )

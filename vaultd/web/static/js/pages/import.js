@@ -121,14 +121,14 @@ function jobCard(id, reload) {
       h("header", { class: "job-head" }, h("h2", {}, job.filename), h("span", { class: `job-state ${job.state}` }, t(`state_${job.state}`)), h("span", { class: "hint" }, `${bytes(job.size)} · ${moment(job.created)}`)),
       job.reason ? h("p", { class: "notice" }, job.reason) : null,
       job.state === "read" && job.preflight ? preflight(job.preflight) : null,
-      begun ? h("div", {}, h("progress", { max: "1", value: share, "aria-label": t("progress_of", { done: job.done, total: job.chunks }) }), h("p", { class: "hint" }, t("progress_of", { done: number(job.done), total: number(job.chunks) }), " · ", t("kept_counts", { new: kept.new ?? 0, merged: kept.merged ?? 0, same: kept.same ?? 0 }), job.requests ? ` · ${t("pf_requests")}: ${number(job.requests)}` : "")) : null,
+      begun ? h("div", {}, h("progress", { max: "1", value: share, "aria-label": t("progress_of", { done: job.done, total: job.chunks }) }), h("p", { class: "hint" }, t("progress_of", { done: number(job.done), total: number(job.chunks) }), " · ", t("kept_counts", { new: kept.new ?? 0, merged: kept.merged ?? 0, same: kept.same ?? 0 }), job.requests ? ` · ${t("pf_requests")}: ${number(job.requests)} · ${t("pf_tokens")}: ${number(job.tokens_in + job.tokens_out)}` : "", job.cost ? ` · ${t("pf_cost")}: ${job.cost} ${job.currency}` : "")) : null,
       h("div", { class: "actions" }, job.state !== "running" ? button(t("remove_import"), forget, "plain") : null, actions),
       begun && (kept.new || kept.merged || kept.same) ? [h("details", { class: "job-results", ontoggle: (event) => event.target.open && loadResults(), open: results !== null }, h("summary", {}, t("review")), h("div", {}, reviewing())), h("details", { ontoggle: (event) => event.target.open && loadPatterns(), open: patterns !== null }, h("summary", {}, t("patterns")), h("div", {}, patterned()))] : null);
   }
 
   function preflight(found) {
     const rows = [[t("pf_format"), found.format_name], found.conversations ? [t("pf_conversations"), number(found.conversations)] : null, found.turns ? [t("pf_turns"), number(found.turns)] : null, found.notes ? [t("pf_notes"), number(found.notes)] : null,
-      found.first ? [t("pf_range"), `${day(found.first)} – ${day(found.last)}`] : null, [t("pf_chunks"), number(found.chunks)], found.known_turns ? [t("pf_known"), number(found.known_turns)] : null,
+      found.first ? [t("pf_range"), `${day(found.first)} – ${day(found.last)}`] : null, [t("pf_chunks"), number(found.chunks)], found.known_turns || found.known_notes ? [t("pf_known"), number(found.known_turns || found.known_notes)] : null,
       found.requests ? [t("pf_requests"), `≈ ${number(found.requests)}`] : null, found.requests ? [t("pf_tokens"), `≈ ${number(found.tokens_in + found.tokens_out)}`] : null, found.cost !== null ? [t("pf_cost"), `≈ ${found.cost} ${found.currency}`] : null].filter(Boolean);
     const select = (name, values) => h("select", { "data-option": name, "aria-label": t(name), onchange: look }, values.map((value) => h("option", { value, selected: job.options[name] === value }, t(`${name}_${value}`))));
     const check = (name) => h("label", { class: "check" }, h("input", { type: "checkbox", "data-option": name, checked: job.options[name], onchange: look }), t(name));
@@ -137,7 +137,7 @@ function jobCard(id, reload) {
       !found.model_available && found.conversations ? h("p", { class: "notice" }, t("pf_no_model")) : null,
       found.broken ? h("p", { class: "notice bad" }, found.broken) : null, found.warnings.map((text) => h("p", { class: "notice" }, text)),
       found.conversations ? h("div", { class: "two" }, h("div", { class: "field" }, h("span", { class: "label" }, t("mode")), select("mode", ["memories", "notes"])), found.branches ? h("div", { class: "field" }, h("span", { class: "label" }, t("branches")), select("branches", ["current", "all"])) : null) : null,
-      h("div", { class: "chips" }, found.known_conversations || job.options.again ? check("again") : null, found.broken ? check("partial") : null));
+      h("div", { class: "chips" }, found.known_conversations || found.known_notes || job.options.again ? check("again") : null, found.broken ? check("partial") : null));
   }
 
   async function loadResults() {
