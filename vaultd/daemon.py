@@ -26,7 +26,7 @@ from vaultd.config.paths import lock_file, log_file, state_folder
 from vaultd.config.runtime import Runtime, keep_token, read_runtime, remove_runtime, write_runtime
 from vaultd.config.systemd import notify, watchdog_s
 from vaultd.config.tokens import scoped_tokens
-from vaultd.core.errors import SettingsError, VaultdError, VaultUnavailable
+from vaultd.core.errors import AlreadyServed, SettingsError, VaultdError, VaultUnavailable
 from vaultd.core.query import Query
 from vaultd.frugal import few_heaps, give_back
 from vaultd.index.indexer import BatchReport
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("vaultd")
 
-ALREADY_RUNNING = 3  # exit code of a second daemon
 HEARTBEAT_S = 60  # wakes the scheduler after the machine slept
 JOURNAL_FLUSH_S = 5
 WATCH_CHECK_S = 15
@@ -75,7 +74,7 @@ def run(
     """Serve a vault until a signal; the exit code. Settings that are changed meanwhile go to `config`.
 
     `any_port`: take a free one where the wanted one is in use. `progress_bar`: for a first index that takes its time.
-    Raises SettingsError, VaultUnavailable.
+    Raises SettingsError, VaultUnavailable, AlreadyServed.
     """
     vault = settings.vault.path
     if vault is None or not vault.is_dir():
@@ -90,8 +89,9 @@ def run(
             return bridge.run(settings, config=config)
         there = read_runtime(state)
         where = f" at {there.url} (pid {there.pid})" if there else ""
-        print(f"vaultd already serves this vault{where}", file=sys.stderr)
-        return ALREADY_RUNNING
+        raise AlreadyServed(
+            f"vaultd already serves this vault{where}; `vaultd token --link` opens its dashboard, `vaultd stop` ends it"
+        ) from None
     with lock:
         _configure_logging(settings, state)
         token = settings.server.token or keep_token(state)

@@ -38,7 +38,7 @@ def manager(home, monkeypatch) -> Path:
 def test_the_unit_starts_this_vaultd_for_this_vault_and_feeds_the_watchdog(run, vault, home):
     text = run("service", "install", "--print").stdout
 
-    assert f" serve --vault {vault}\n" in text
+    assert f" serve --if-needed --vault {vault}\n" in text
     assert f"Environment=VAULTD_STATE_DIR={home / 'state'}\n" in text
     assert "Type=notify\n" in text
     assert "WatchdogSec=60\n" in text
@@ -79,7 +79,7 @@ def test_a_daemon_that_runs_already_is_not_outrun(run, daemon, manager, home):
     result = run("service", "install")
 
     assert result.exit_code == 1
-    assert "serves this vault already; end it first: kill " in result.stderr
+    assert "serves this vault already; end it first: vaultd stop" in result.stderr
     assert not (home / ".config").exists()
 
 

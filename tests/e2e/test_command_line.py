@@ -91,6 +91,23 @@ def test_second_daemon_says_where_the_first_is(account, demo):
 
     second = account.run("serve", "--port", "0")
 
-    assert second.returncode != 0
+    assert second.returncode == 1
     assert str(url) in second.stderr
     assert second.stderr.count("\n") == 1
+    assert account.run("serve", "--port", "0", "--if-needed").returncode == 0
+
+
+def test_stop_ends_the_daemon_however_it_was_started(account, demo):
+    ready(account)
+
+    stopped = account.run("stop")
+
+    assert (stopped.returncode, stopped.stderr) == (0, "")
+    assert demo.wait(PATIENCE_S) == 0
+    assert account.run("status").returncode == 1
+
+    assert account.run("search", "kettle").returncode == 0  # starts one in the background
+    assert account.run("status").returncode == 0
+    assert account.run("stop").returncode == 0
+    assert account.run("status").returncode == 1
+    assert account.run("stop").stdout.startswith("no daemon serves ")

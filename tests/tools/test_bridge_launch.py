@@ -17,7 +17,7 @@ from vaultd.tools.bridging.launch import DaemonDown, Launcher, off_loop, serve_c
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="locks and signals of POSIX")
 
-# A stand-in for the daemon: it takes the lock or ends with code 3, and leaves a runtime file after a while.
+# A stand-in for the daemon: it takes the lock or ends with code 0, and leaves a runtime file after a while.
 DAEMON = """
 import fcntl, json, os, sys, time
 folder, delay_s, code = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
@@ -31,7 +31,7 @@ lock = open(f"{folder}/lock", "w")
 try:
     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 except OSError:
-    sys.exit(3)
+    sys.exit(0)
 time.sleep(delay_s)
 about = {"pid": os.getpid(), "group": os.getpgid(0), "cwd": os.getcwd(), "environ": dict(os.environ)}
 with open(f"{folder}/new", "w") as file:
@@ -221,12 +221,13 @@ def test_the_command_serves_this_vault_with_this_python(monkeypatch, tmp_path):
     command = serve_command(Path("my notes"), config=Path("c.yaml"))
 
     assert command[0] == sys.executable
-    assert command[-7:] == [
+    assert command[-8:] == [
         "vaultd",
         "serve",
         "--vault",
         str(tmp_path / "my notes"),
         "--any-port",
+        "--if-needed",
         "--config",
         str(tmp_path / "c.yaml"),
     ]

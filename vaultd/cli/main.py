@@ -21,6 +21,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "serve": ("vaultd.cli.serve:serve", "Serve the vault: MCP, REST API and dashboard."),
     "mcp": ("vaultd.cli.mcp:mcp", "Speak MCP on stdin and stdout, for clients that start it."),
     "status": ("vaultd.cli.status:status", "Tell whether a daemon runs, and how its index is."),
+    "stop": ("vaultd.cli.stop:stop", "Stop the daemon of the vault."),
     "search": ("vaultd.cli.search:search", "Search memories and notes."),
     "add": ("vaultd.cli.add:add", "Keep a text as a memory."),
     "import": ("vaultd.cli.imports:import_", "Bring in conversations and notes from elsewhere."),

@@ -96,7 +96,7 @@ def install(config: Path | None, vault: Path | None, only_print: bool) -> None:
             note(f"{name} is not copied: put it into the settings file, or the service goes without.")
     running = find_daemon(vault_of(loaded.settings), loaded.settings.state_dir)
     if running is not None and not _runs(unit):
-        raise BadInput(f"a daemon (process {running.pid}) serves this vault already; end it first: kill {running.pid}")
+        raise BadInput(f"a daemon (process {running.pid}) serves this vault already; end it first: vaultd stop")
     if unit.systemd is False and _runs(unit):
         _do(unit.down[0])
     write_text(unit.path, unit.text)
@@ -158,7 +158,7 @@ def unit_of(loaded: Loaded) -> Unit:
     """The service for these settings. Raises BadInput where the platform has none that we know."""
     settings = loaded.settings
     vault, state = vault_of(settings).absolute(), state_of(settings)
-    command = [*executable(), "serve", "--vault", str(vault)]
+    command = [*executable(), "serve", "--if-needed", "--vault", str(vault)]
     if loaded.exists and loaded.path != default_config_path():
         command += ["--config", str(loaded.path.absolute())]
     environ = {"VAULTD_STATE_DIR": str(settings.state_dir)} if settings.state_dir else {}

@@ -11,7 +11,6 @@ from typing import Final
 
 WATCHDOG_S: Final = 60  # without a word from the daemon's loop for so long, systemd starts it anew
 RESTART_S: Final = 5
-ALREADY_SERVED: Final = 3  # exit code of a daemon that found another one: starting it again would change nothing
 
 
 def unit_path(label: str) -> Path:
@@ -35,7 +34,7 @@ def systemd_unit(command: Sequence[str], *, vault: Path, environ: Mapping[str, s
         f"WatchdogSec={WATCHDOG_S}",
         "Restart=on-failure",
         f"RestartSec={RESTART_S}",
-        f"RestartPreventExitStatus=2 {ALREADY_SERVED}",
+        "RestartPreventExitStatus=0 2",  # served already, wrong settings: starting it again would change nothing
         "TimeoutStartSec=120",
         "TimeoutStopSec=15",
         "UMask=0077",

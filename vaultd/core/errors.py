@@ -3,6 +3,7 @@
 VaultdError
 ├── BadInput            a caller's value is wrong (tools, REST, command line)
 ├── SettingsError       a setting is wrong: key, value, what is allowed
+├── AlreadyServed       another daemon of this machine serves the vault
 ├── NoSuchMemory        an id that no note carries
 ├── VaultError
 │   ├── VaultUnavailable    the root is missing, emptied, or most notes vanished at once
@@ -34,6 +35,10 @@ class BadInput(VaultdError):
 
 class SettingsError(VaultdError):
     """A setting is wrong; the message names the key, the value and what is allowed."""
+
+
+class AlreadyServed(VaultdError):
+    """Another daemon of this machine serves the vault; the message says where."""
 
 
 class NoSuchMemory(VaultdError):

@@ -17,8 +17,8 @@ if TYPE_CHECKING:  # importing the settings costs a third of the bridge's whole 
     from vaultd.config.runtime import Runtime
 
 START_TIMEOUT_S: Final = 60.0
-ALREADY_SERVED: Final = 3
-"""Exit code of a daemon that found another one serving the vault."""
+ALREADY_SERVED: Final = 0
+"""Exit code of a daemon that found another one serving the vault, or that was told to end while it was starting."""
 
 _POLL_S: Final = 0.05
 _SPAWN_AGAIN_AFTER_S: Final = 2.0
@@ -110,7 +110,7 @@ async def off_loop(work: Callable[[], _T]) -> _T:
 def serve_command(vault: Path, *, config: Path | None = None) -> list[str]:
     """The command line that serves this vault in another process."""
     # nobody looks when this one starts: where the port is taken, another one serves as well
-    options = ["--vault", str(vault.absolute()), "--any-port"]
+    options = ["--vault", str(vault.absolute()), "--any-port", "--if-needed"]
     if config is not None:
         options += ["--config", str(config.absolute())]
     # -P: a module that happens to lie in the working folder must not take the place of another
