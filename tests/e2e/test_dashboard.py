@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from bench.network_page import RECORDER, network
 from tests.e2e.browser import PHONE, chromium, window
 from tests.e2e.daemon import serving
 from vaultd.cli.demo import prepare
@@ -184,6 +186,56 @@ def test_the_network_settles_and_opens_a_memory(browser, daemon):
         w.page.locator(".network-hits").get_by_role("button", name=chosen["name"]).first.click()
         w.page.locator("article h2", has_text=chosen["name"]).wait_for()
         assert w.serious_findings() == []
+
+
+def test_a_click_on_a_node_opens_it_and_filters_and_colours_change_the_picture(browser, daemon):
+    chosen = first(daemon, kind="permanent")
+    with window(browser, daemon) as w:
+        w.open("/dashboard/network")
+        canvas = w.page.locator('canvas[data-settled="true"]')
+        canvas.wait_for()
+        w.page.get_by_role("searchbox").fill(chosen["name"])
+        w.page.locator(".network-hits").get_by_role(
+            "button", name=chosen["name"]
+        ).first.click()  # it is in the middle now
+        w.page.locator("article h2", has_text=chosen["name"]).wait_for()
+        w.page.get_by_role("searchbox").fill("")
+        w.page.get_by_role("searchbox").press("Escape")
+        w.page.keyboard.press("Escape")
+        w.page.locator("article").wait_for(state="hidden")
+        box = canvas.bounding_box()
+        w.page.mouse.click(box["x"] + box["width"] / 2 + 135, box["y"] + box["height"] / 2)
+        w.page.locator("article h2", has_text=chosen["name"]).wait_for()
+
+        w.page.mouse.move(5, 5)
+        w.page.wait_for_timeout(500)
+        before = canvas.screenshot()
+        w.page.get_by_role("button", name="Ordinary").click()
+        w.page.wait_for_timeout(500)
+        fewer = canvas.screenshot()
+        w.page.get_by_label("Colour by").select_option("domain")
+        w.page.wait_for_timeout(500)
+        assert len({before, fewer, canvas.screenshot()}) == 3
+
+
+def test_five_thousand_nodes_are_moved_about_without_a_halt(browser, daemon):
+    many = json.dumps(network(5_000, 3))
+    with window(browser, daemon) as w:
+        w.page.route("**/api/network?**", lambda route: route.fulfill(body=many, content_type="application/json"))
+        w.page.add_init_script(RECORDER)
+        w.open("/dashboard/network")
+        w.page.get_by_text("5,000 memories").wait_for()
+        w.page.locator("canvas[data-drawn]").wait_for()
+        w.page.evaluate("window.frames_.splice(0)")
+        w.page.mouse.move(900, 450)
+        w.page.mouse.down()
+        for i in range(40):
+            w.page.mouse.move(900 + 3 * i, 450 + 2 * i)
+        w.page.mouse.up()
+        frames = sorted(w.page.evaluate("window.frames_.splice(0)"))
+
+        # one picture of them takes this browser longer than a frame by far, so it must not be painted in between
+        assert frames[len(frames) // 2] < 50, frames
 
 
 def test_a_hot_setting_is_changed_and_a_secret_is_never_shown(browser, daemon):

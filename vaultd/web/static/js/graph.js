@@ -1,10 +1,9 @@
-// The network drawn on a canvas: pan, zoom, drag, point at, choose.
+// The network on a canvas: pan, zoom, drag, point at, choose. A worker paints; this shows its pictures.
 
 const LEAST_ZOOM = 0.08;
 const MOST_ZOOM = 6;
-const LABELS_FROM = 1.1; // zoom
 
-/** A canvas that draws nodes and edges. `look(i)` gives {colour, radius, faded, ring}; `choose(i)` is called on a click. */
+/** A canvas with nodes and edges. `look(i)` gives {colour, radius, faded}; `choose(i)` is called on a click. */
 export class Graph {
   constructor(canvas, { look, choose, over, drag, drop }) {
     this.canvas = canvas;
@@ -15,7 +14,6 @@ export class Graph {
     this.drag = drag;
     this.drop = drop;
     this.places = new Float32Array(0);
-    this.edges = [];
     this.names = [];
     this.zoom = 1;
     this.x = 0;
@@ -24,6 +22,11 @@ export class Graph {
     this.chosen = -1;
     this.following = true; // fits the view until a person takes it over
     this.pointers = new Map();
+    this.looks = [];
+    this.picture = null; // {bitmap, view, complete}
+    this.painting = false;
+    this.painter = new Worker("/static/js/network-painter.js");
+    this.painter.onmessage = ({ data }) => this.painted(data);
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(canvas);
     this.listenToPointers();
@@ -32,23 +35,24 @@ export class Graph {
 
   leave() {
     this.observer.disconnect();
+    this.painter.terminate();
+    this.picture?.bitmap.close();
     cancelAnimationFrame(this.frame);
   }
 
   set(names, edges) {
     this.names = names;
-    this.edges = edges;
-    this.neighbours = names.map(() => []);
-    for (const [one, other] of edges) {
-      this.neighbours[one].push(other);
-      this.neighbours[other].push(one);
-    }
+    this.painter.postMessage({ net: { names, edges } });
     this.hovered = this.chosen = -1;
     this.following = true;
+    this.put(new Float32Array(0));
+    this.restyle();
   }
 
-  put(places) {
-    this.places = places;
+  /** New places; `resting` when they are the last ones. The canvas says `drawn` and `settled` once they are seen. */
+  put(places, resting = false) {
+    this.places = this.news = places;
+    this.resting = resting;
     if (this.following) this.fit();
     this.draw();
   }
@@ -91,94 +95,64 @@ export class Graph {
     this.draw();
   }
 
+  /** Show the newest picture where it belongs now, and ask for the next one. */
   draw() {
+    this.stale = true;
     cancelAnimationFrame(this.frame);
-    this.frame = requestAnimationFrame(() => this.paint());
+    this.frame = requestAnimationFrame(() => this.show());
   }
 
-  paint() {
-    const { context, places, zoom } = this;
+  show() {
+    this.blit();
+    this.ask();
+    if (this.picture?.complete) this.canvas.dataset.drawn = "true";
+    if (this.resting && !this.painting) this.canvas.dataset.settled = "true";
+  }
+
+  /** A picture that was painted for another view is moved and stretched until its successor is there. */
+  blit() {
+    const { context, picture, ratio } = this;
+    context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    if (!picture) return;
+    const { bitmap, view } = picture;
+    const scale = this.zoom / view.zoom;
+    const left = this.width / 2 + this.x - (view.width / 2 + view.x) * scale;
+    const top = this.height / 2 + this.y - (view.height / 2 + view.y) * scale;
+    context.drawImage(bitmap, left * ratio, top * ratio, bitmap.width * scale * (ratio / view.ratio), bitmap.height * scale * (ratio / view.ratio));
+  }
+
+  ask() {
+    if (!this.stale || this.painting || !this.width) return;
+    this.stale = false;
+    this.painting = true;
+    const { width, height, ratio, zoom, x, y, hovered, chosen } = this;
+    this.painter.postMessage({ view: { width, height, ratio, zoom, x, y, hovered, chosen }, places: this.news });
+    this.news = undefined;
+  }
+
+  painted({ bitmap, view }) {
+    this.picture?.bitmap.close();
+    this.picture = { bitmap, view, complete: this.places.length > 0 };
+    this.painting = false;
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => this.show());
+  }
+
+  /** Work out anew how every node looks: after a filter, another way of colouring, another theme. */
+  restyle() {
     const style = getComputedStyle(document.documentElement);
-    const colour = (name) => style.getPropertyValue(name).trim();
-    const looks = this.names.map((_, i) => this.look(i));
-    const focus = this.hovered >= 0 ? this.hovered : this.chosen;
-    const near = focus >= 0 ? new Set([focus, ...this.neighbours[focus]]) : null;
-    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    context.clearRect(0, 0, this.width, this.height);
-    context.translate(this.width / 2 + this.x, this.height / 2 + this.y);
-    context.scale(zoom, zoom);
-    if (places.length < 2 * this.names.length) return;
-
-    context.lineWidth = 1 / zoom;
-    for (const strong of [false, true]) {
-      context.beginPath();
-      for (const [one, other] of this.edges) {
-        const touched = focus >= 0 && (one === focus || other === focus);
-        if (touched !== strong || looks[one].faded || looks[other].faded) continue;
-        context.moveTo(places[2 * one], places[2 * one + 1]);
-        context.lineTo(places[2 * other], places[2 * other + 1]);
-      }
-      context.strokeStyle = colour(strong ? "--accent" : "--faint");
-      context.globalAlpha = strong ? 0.9 : near ? 0.15 : 0.4;
-      context.stroke();
-    }
-    // one path a colour: thousands of nodes in a handful of calls
-    const groups = new Map();
-    looks.forEach((look, i) => {
-      const dim = look.faded || (near && !near.has(i));
-      const key = `${look.colour}|${dim}`;
-      if (!groups.has(key)) groups.set(key, []);
-      groups.get(key).push(i);
-    });
-    for (const [key, members] of groups) {
-      const [name, dim] = key.split("|");
-      context.globalAlpha = dim === "true" ? 0.18 : 1;
-      context.fillStyle = name.startsWith("--") ? colour(name) : name;
-      context.beginPath();
-      for (const i of members) {
-        const radius = looks[i].radius;
-        context.moveTo(places[2 * i] + radius, places[2 * i + 1]);
-        context.arc(places[2 * i], places[2 * i + 1], radius, 0, 2 * Math.PI);
-      }
-      context.fill();
-    }
-    context.globalAlpha = 1;
-    if (this.chosen >= 0) {
-      context.beginPath();
-      context.arc(places[2 * this.chosen], places[2 * this.chosen + 1], looks[this.chosen].radius + 4 / zoom, 0, 2 * Math.PI);
-      context.strokeStyle = colour("--text");
-      context.lineWidth = 2 / zoom;
-      context.stroke();
-    }
-    this.label(looks, near, colour("--text"), colour("--page"));
-  }
-
-  label(looks, near, text, halo) {
-    const { context, places, zoom } = this;
-    const few = this.names.length <= 150;
-    if (!near && zoom < LABELS_FROM && !few) return;
-    context.font = `${12 / zoom}px system-ui, sans-serif`;
-    context.textAlign = "center";
-    context.lineJoin = "round";
-    const taken = [];
-    const order = this.names.map((_, i) => i).filter((i) => (near ? near.has(i) : !looks[i].faded)).sort((a, b) => looks[b].radius - looks[a].radius);
-    for (const i of order) {
-      const [x, y] = [places[2 * i], places[2 * i + 1]];
-      const [sx, sy] = [x * zoom + this.x, y * zoom + this.y];
-      if (Math.abs(sx) > this.width / 2 || Math.abs(sy) > this.height / 2) continue;
-      const name = this.names[i].length > 24 ? `${this.names[i].slice(0, 23)}…` : this.names[i];
-      const half = name.length * 4.2;
-      // a name that would cover another stays away
-      if (taken.some(([tx, ty, th]) => Math.abs(tx - sx) < half + th && Math.abs(ty - sy) < 16)) continue;
-      taken.push([sx, sy, half]);
-      if (taken.length > 120) break;
-      const below = y + looks[i].radius + 13 / zoom;
-      context.strokeStyle = halo;
-      context.lineWidth = 3 / zoom;
-      context.strokeText(name, x, below);
-      context.fillStyle = text;
-      context.fillText(name, x, below);
-    }
+    const named = (name) => (name.startsWith("--") ? style.getPropertyValue(name).trim() : name);
+    this.looks = this.names.map((_, i) => this.look(i));
+    const colours = [...new Set(this.looks.map((look) => look.colour))];
+    const number = new Map(colours.map((name, i) => [name, i]));
+    this.painter.postMessage({ looks: {
+      colours: colours.map(named),
+      colour: Uint16Array.from(this.looks, (look) => number.get(look.colour)),
+      radius: Float32Array.from(this.looks, (look) => look.radius),
+      faded: Uint8Array.from(this.looks, (look) => (look.faded ? 1 : 0)),
+      text: named("--text"), halo: named("--page"), line: named("--faint"), strong: named("--accent"),
+    } });
+    this.draw();
   }
 
   /** The node at a place of the canvas, -1 where there is none. */
@@ -187,8 +161,8 @@ export class Graph {
     const y = (py - this.height / 2 - this.y) / this.zoom;
     let best = -1;
     let nearest = Infinity;
-    for (let i = 0; i < this.names.length; i++) {
-      const look = this.look(i);
+    for (let i = 0; 2 * i < this.places.length; i++) {
+      const look = this.looks[i];
       if (look.faded) continue;
       const distance = Math.hypot(this.places[2 * i] - x, this.places[2 * i + 1] - y);
       if (distance < look.radius + 6 / this.zoom && distance < nearest) { best = i; nearest = distance; }

@@ -2,6 +2,9 @@
 /* global importScripts, d3 */
 importScripts("../vendor/d3-dispatch.js", "../vendor/d3-quadtree.js", "../vendor/d3-timer.js", "../vendor/d3-force.js");
 
+const TURN_MS = 30; // between two pictures
+const MANY = 2_000; // nodes from which the layout is coarser: fewer steps, and nodes may touch
+
 let simulation = null;
 let nodes = [];
 let held = null;
@@ -13,11 +16,10 @@ function send(done) {
 }
 
 function run() {
-  simulation.stop();
   clearTimeout(run.timer);
-  // in turns of some 12 ms, so that a message that comes in meanwhile is heard
+  // in turns, so that a message that comes in meanwhile is heard
   const turn = () => {
-    const end = performance.now() + 12;
+    const end = performance.now() + TURN_MS;
     do simulation.tick(); while (performance.now() < end && simulation.alpha() > simulation.alphaMin());
     const done = simulation.alpha() <= simulation.alphaMin();
     send(done);
@@ -36,13 +38,15 @@ onmessage = ({ data }) => {
       return { index: i, x: radius * Math.cos(angle), y: radius * Math.sin(angle) };
     });
     const links = data.start.edges.map(([source, target, similarity]) => ({ source, target, similarity }));
+    const many = count > MANY;
     simulation = d3.forceSimulation(nodes)
       .force("link", d3.forceLink(links).distance((link) => 26 + 60 * (1 - link.similarity)).strength((link) => 0.12 + 0.5 * link.similarity ** 2))
-      .force("charge", d3.forceManyBody().strength(-42).distanceMax(420).theta(1))
+      .force("charge", d3.forceManyBody().strength(-42).distanceMax(many ? Infinity : 420).theta(many ? 0.9 : 1))
       .force("x", d3.forceX().strength(0.045))
       .force("y", d3.forceY().strength(0.045))
-      .force("collide", d3.forceCollide(9).iterations(1))
-      .alphaDecay(count > 2500 ? 0.045 : 0.025)
+      .force("collide", many ? null : d3.forceCollide(9).iterations(1))
+      .alphaDecay(many ? 0.05 : 0.025)
+      .alphaMin(many ? 0.01 : 0.001)
       .stop();
     run();
   } else if (data.drag && simulation) {

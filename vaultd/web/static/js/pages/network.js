@@ -37,7 +37,7 @@ export default function network(main) {
   const least = h("input", { type: "range", min: "0.35", max: "0.9", step: "0.05", value: "0.5" });
   const leastShown = h("output", {}, "0.50");
   const kinds = h("div", { class: "chips", role: "group", "aria-label": t("kinds") }, KINDS.map((kind) => h("button", { type: "button", class: "chip", "data-kind": kind, "aria-pressed": String(!hidden.has(kind)), onclick: (event) => toggle(kind, event.currentTarget) }, h("span", { class: `mark-dot ${kind}` }), t(`kind_${kind}`))));
-  const colour = h("select", { "aria-label": t("colour_by"), onchange: () => { byDomain = colour.value === "domain"; graph.draw(); } }, h("option", { value: "kind" }, `${t("colour_by")}: ${t("colour_kind")}`), h("option", { value: "domain" }, `${t("colour_by")}: ${t("colour_domain")}`));
+  const colour = h("select", { "aria-label": t("colour_by"), onchange: () => { byDomain = colour.value === "domain"; graph.restyle(); } }, h("option", { value: "kind" }, `${t("colour_by")}: ${t("colour_kind")}`), h("option", { value: "domain" }, `${t("colour_by")}: ${t("colour_domain")}`));
   const all = h("button", { type: "button", class: "small", onclick: () => { graph.following = true; graph.fit(); graph.draw(); } }, t("fit_view"));
   const controls = h("section", { class: "network-panel" }, h("h1", {}, t("network")), counts, find, hits,
     h("div", { class: "optional" }, field(t("least_similarity"), least), leastShown), h("div", { class: "optional" }, kinds), h("div", { class: "optional two" }, colour, all));
@@ -84,16 +84,13 @@ export default function network(main) {
     empty.hidden = nodes.length > 0;
     fill(counts, t("network_counts", { nodes: number(nodes.length), edges: number(edges.length) }), data.without_embedding ? ` · ${t("without_embedding", { count: number(data.without_embedding) })}` : "");
     canvas.setAttribute("aria-label", t("network_label", { nodes: nodes.length, edges: edges.length }));
-    if (same && worker) { graph.draw(); return; }
+    if (same && worker) { graph.restyle(); return; }
     graph.set(nodes.map((node) => node.name || t("untitled")), edges);
     worker?.terminate();
     worker = null;
-    if (!nodes.length) { graph.put(new Float32Array(0)); return; }
+    if (!nodes.length) return;
     worker = new Worker("/static/js/network-worker.js");
-    worker.onmessage = ({ data: { places, done } }) => {
-      graph.put(places);
-      if (done) canvas.dataset.settled = "true";
-    };
+    worker.onmessage = ({ data: { places, done } }) => graph.put(places, done);
     worker.postMessage({ start: { count: nodes.length, edges } });
     search();
   }
@@ -103,7 +100,7 @@ export default function network(main) {
     else hidden.add(kind);
     button.setAttribute("aria-pressed", String(!hidden.has(kind)));
     if (kind === "archived") load();
-    else graph.draw();
+    else graph.restyle();
   }
 
   function search() {
@@ -111,7 +108,7 @@ export default function network(main) {
     matching = wanted ? new Set(data.nodes.map((_, i) => i).filter((i) => `${data.nodes[i].name} ${data.nodes[i].domain}`.toLowerCase().includes(wanted))) : null;
     const found = matching ? [...matching].slice(0, HITS) : [];
     fill(hits, found.map((i) => h("li", {}, h("button", { type: "button", onclick: () => { graph.chosen = i; graph.centre(i); open(data.nodes[i].id); } }, data.nodes[i].name || t("untitled")))));
-    graph.draw();
+    graph.restyle();
   }
 
   function open(id) {
@@ -135,7 +132,7 @@ export default function network(main) {
   find.addEventListener("keydown", (event) => { if (event.key === "Enter") hits.querySelector("button")?.click(); });
   least.addEventListener("input", () => fill(leastShown, number(Number(least.value), 2)));
   least.addEventListener("change", load);
-  const repaint = () => graph.draw();
+  const repaint = () => graph.restyle();
   addEventListener("themechange", repaint);
   const reload = calmly(600, load);
   const ends = [listen("change", reload), listen("reset", reload)];
