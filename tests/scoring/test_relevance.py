@@ -13,6 +13,7 @@ from vaultd.scoring.relevance import (
     NEIGHBOUR_SHARE,
     evidence,
     joined,
+    meaning_of_said,
     scaled_meaning,
     scaled_words,
     topics,
@@ -46,6 +47,11 @@ def test_meaning_goes_from_the_farthest_note_to_the_nearest():
 def test_the_lesser_of_two_near_notes_is_not_taken_for_a_far_one():
     # no note is farther than 0.4, so 0 stands at −0.2: (0.4 + 0.2) / (0.6 + 0.2) = 0.75
     assert scaled_meaning(np.array([0.4, 0.6]), np.ones(2, np.bool_)) == pytest.approx([0.75, 1.0])
+
+
+def test_a_note_that_says_all_words_of_the_question_is_not_taken_for_a_far_one():
+    near = meaning_of_said(np.array([0.5, 0.75, 0.95]))
+    assert near == pytest.approx([0.0, 0.4, 0.8])
 
 
 def test_words_stand_for_the_meaning_of_a_note_without_an_embedding():

@@ -62,6 +62,24 @@ async def test_a_question_about_nothing_in_the_vault_finds_nothing(tmp_path):
         assert await found(r, "which bicycle chain should I buy?") == []
 
 
+async def test_a_note_that_says_the_very_word_comes_first_however_far_a_model_thinks_it(tmp_path):
+    async with running(tmp_path) as r:
+        await r.write("dynamic/a.md", note("aaaaaaaaaaaa", "the locker is qx4711", importance=1))
+        for number in range(12):
+            await r.write(
+                f"dynamic/{number}.md", note(f"{number:012x}", f"rain {number}", created=FRESH, importance=10)
+            )
+        await r.embedded()
+        near_the_rain = np.mean([r.embedder.embed_query(f"rain {number}") for number in range(12)], axis=0)
+        asked = near_the_rain - r.embedder.embed_query("the locker is qx4711")
+
+        matches = r.core.services.matching.match(
+            Query.parse("qx4711"), (asked / np.linalg.norm(asked)).astype(np.float32), r.clock.now
+        )
+
+    assert matches.with_fate(Fate.KEPT)[0].id == "aaaaaaaaaaaa"
+
+
 async def test_a_misspelt_word_finds_what_was_meant(tmp_path):
     async with running(tmp_path, no_model=True) as r:
         await r.write("dynamic/a.md", note("aaaaaaaaaaaa", "Caroline paints landscapes"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -14,27 +14,31 @@ class Labels:
     """Labels of slots, compared without regard to case. One thread changes it; readers hold the mirror's lock."""
 
     def __init__(self) -> None:
-        self._slots: dict[str, set[int]] = {}
-        self._labels: dict[int, tuple[str, ...]] = {}
+        self._slots: dict[str, set[int] | int] = {}  # a label that one note has needs no set
 
-    def put(self, slot: int, labels: Iterable[str]) -> None:
-        """Make these the labels of a slot; none takes it out."""
-        folded = tuple(dict.fromkeys(normalise(label) for label in labels))
-        before = self._labels.pop(slot, ())
-        if folded:
-            self._labels[slot] = folded
-        for label in before:
-            holders = self._slots[label]
+    def change(self, slot: int, before: Sequence[str], after: Sequence[str]) -> None:
+        """Exchange the labels of a slot."""
+        old, new = (dict.fromkeys(map(normalise, labels)) for labels in (before, after))
+        for label in old.keys() - new.keys():
+            self._discard(label, slot)
+        for label in new:
+            holders = self._slots.setdefault(label, slot)
+            if isinstance(holders, set):
+                holders.add(slot)
+            elif holders != slot:
+                self._slots[label] = {holders, slot}
+
+    def _discard(self, label: str, slot: int) -> None:
+        holders = self._slots.get(label)
+        if isinstance(holders, set):
             holders.discard(slot)
-            if not holders:
-                del self._slots[label]
-        for label in folded:
-            self._slots.setdefault(label, set()).add(slot)
+        if holders == slot or holders == set():
+            del self._slots[label]
 
     def having(self, labels: Iterable[str], slots: int) -> npt.NDArray[np.bool_]:
         """Of so many slots, those with at least one of the labels."""
         mask = np.zeros(slots, np.bool_)
         for label in dict.fromkeys(normalise(label) for label in labels):
-            holders = self._slots.get(label, ())
-            mask[np.fromiter(holders, np.intp, len(holders))] = True
+            holders = self._slots.get(label, set())
+            mask[list(holders) if isinstance(holders, set) else holders] = True
         return mask

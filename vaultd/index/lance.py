@@ -1,8 +1,9 @@
-"""Import lancedb without the half of it that only speaks to catalogue servers.
+"""Import lancedb without what only serves catalogue servers and its own developers.
 
 `import lancedb` spends more than half of its two seconds on generated classes for the REST protocol of namespaces, of
-which a table in a folder or a bucket needs none. For those the classes are stood in for by empty ones; where the import
-fails that way, and for `db://` addresses, everything is imported as it is.
+which a table in a folder or a bucket needs none, and most of the rest on `overrides`, which compares the signatures of
+its classes' methods each time. The first are stood in for by empty classes, the second by decorators that do nothing;
+where the import fails that way, and for `db://` addresses, everything is imported as it is.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from typing import Any
 
 log = logging.getLogger(__name__)
 
-_SKIPPED = ("lance_namespace", "lance_namespace_urllib3_client")
+_CATALOGUE = ("lance_namespace", "lance_namespace_urllib3_client")
+_CHECKS = "overrides"
+_SKIPPED = (*_CATALOGUE, _CHECKS)
 
 
 class _Empty(ModuleType):
@@ -37,6 +40,17 @@ class _Empty(ModuleType):
         return empty
 
 
+def _unchecked(method: Any = None, **_: object) -> Any:
+    """A method as it is; stands in for the decorators of `overrides`."""
+    return (lambda method: method) if method is None else method
+
+
+def _no_checks() -> ModuleType:
+    module = ModuleType(_CHECKS)
+    module.__dict__.update(override=_unchecked, overrides=_unchecked, final=_unchecked, EnforceOverrides=object)
+    return module
+
+
 class _Skip(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds empty modules for the packages that are skipped."""
 
@@ -49,8 +63,8 @@ class _Skip(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        """An empty module."""
-        return _Empty(spec.name)
+        """A module that stands in for a skipped one."""
+        return _no_checks() if spec.name == _CHECKS else _Empty(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing to run."""
@@ -65,7 +79,7 @@ def import_lancedb(*, whole: bool = False) -> Any:
     """The lancedb module; `whole` imports the client of catalogue servers as well."""
     if "lancedb" in sys.modules:
         return sys.modules["lancedb"]
-    if whole or any(name in sys.modules for name in _SKIPPED):
+    if whole or any(name in sys.modules for name in _CATALOGUE):
         return importlib.import_module("lancedb")
     skip = _Skip()
     sys.meta_path.insert(0, skip)

@@ -7,8 +7,9 @@ slots. One thread changes the mirror (the indexer); readers hold `lock` while th
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -260,6 +261,7 @@ class Mirror:
 
     def put(self, row: Row, content: Content | None, use: Use) -> None:
         """Insert or replace a row; `content` None keeps the words and passages of the id as they are."""
+        key = path_key(row.path)
         with self.lock:
             slot = self._slot_of_id.get(row.id)
             if slot is None:
@@ -268,16 +270,16 @@ class Mirror:
             else:
                 self._leave_path(slot)
             before = self._rows[slot]
-            other = self._slot_of_path.get(path_key(row.path))
+            other = self._slot_of_path.get(key)
             if other is not None and other != slot:
                 self._clear(other)
             self._rows[slot] = row
-            self._slot_of_path[path_key(row.path)] = slot
+            self._slot_of_path[key] = slot
             self._slot_of_body[row.body_key] = slot
-            self._set_columns(slot, row, use)
-            if before is None or _title(before) != _title(row):
-                counts, length = counted_words(_title(row))
-                self.title_words.put(slot, counts, length)
+            for name, value_of in _VALUES.items():
+                getattr(self._columns, name)[slot] = value_of(row)
+            self._set_use(slot, row, use)
+            self._set_title(slot, before, row)
             if content is not None:
                 self.body_words.put(slot, content.words, content.length)
                 self.vectors.put(slot, content.passages)
@@ -336,16 +338,19 @@ class Mirror:
     def load(self, rows: Sequence[Row], contents: Sequence[tuple[PassageRef, ...]], uses: Mapping[str, Use]) -> None:
         """Fill an empty mirror with rows and their passages; words are loaded into `body_words` by the caller."""
         with self.lock:
-            for row, passages in zip(rows, contents, strict=True):
-                slot = self._take_slot()
-                self._slot_of_id[row.id] = slot
-                self._slot_of_path[path_key(row.path)] = slot
-                self._slot_of_body[row.body_key] = slot
-                self._rows[slot] = row
-                self._set_columns(slot, row, uses.get(row.id, _NO_USE))
-                self.vectors.put(slot, passages)
-                counts, length = counted_words(_title(row))
-                self.title_words.put(slot, counts, length)
+            self._rows = list(rows)
+            self._slot_of_id = {row.id: slot for slot, row in enumerate(rows)}
+            self._slot_of_path = {path_key(row.path): slot for slot, row in enumerate(rows)}
+            self._slot_of_body = {row.body_key: slot for slot, row in enumerate(rows)}
+            self._columns = columns = Columns(len(rows) * 5 // 4 + 256)
+            for name, value_of in _VALUES.items():
+                getattr(columns, name)[: len(rows)] = [value_of(row) for row in rows]
+            for slot, row in enumerate(rows):
+                self._set_use(slot, row, uses.get(row.id, _NO_USE))
+                self.tags.change(slot, (), row.tags)
+                self.domains.change(slot, (), row.domain)
+                self.title_words.put(slot, *counted_words(_title(row)))
+            self.vectors.load(contents)
             self._changed()
 
     def _changed(self) -> None:
@@ -376,32 +381,39 @@ class Mirror:
         self._columns.role[slot] = NO_NOTE
         self.vectors.remove(slot)
         self.body_words.remove(slot)
-        self.title_words.remove(slot)
-        self.tags.put(slot, ())
-        self.domains.put(slot, ())
+        self._set_title(slot, row, None)
         self._free.append(slot)
 
-    def _set_columns(self, slot: int, row: Row, use: Use) -> None:
-        columns = self._columns
-        columns.role[slot] = ROLE_CODES[row.role]
-        columns.kind[slot] = NO_KIND if row.kind is None else KIND_CODES[row.kind]
-        columns.importance[slot] = row.importance
-        columns.valence[slot] = row.valence
-        columns.arousal[slot] = row.arousal
-        columns.resolved[slot] = row.resolved
-        columns.digested[slot] = row.digested
-        columns.pinned[slot] = row.pinned
-        columns.protected[slot] = row.protected
-        columns.created[slot] = row.created
-        columns.offset_s[slot] = row.offset_minutes * 60
-        self.tags.put(slot, row.tags)
-        self.domains.put(slot, row.domain)
-        self._set_use(slot, row, use)
+    def _set_title(self, slot: int, before: Row | None, row: Row | None) -> None:
+        """Labels and words of a row's head, where they are others than `before`."""
+        if before is not None and row is not None and _title(before) == _title(row):
+            return
+        self.tags.change(slot, before.tags if before else (), row.tags if row else ())
+        self.domains.change(slot, before.domain if before else (), row.domain if row else ())
+        if row is None:
+            self.title_words.remove(slot)
+        else:
+            self.title_words.put(slot, *counted_words(_title(row)))
 
     def _set_use(self, slot: int, row: Row, use: Use) -> None:
         self._columns.activation_count[slot] = max(row.count_floor, use.count)
         self._columns.last_active[slot] = row.last_active if use.last is None else max(row.last_active, use.last)
 
+
+_VALUES: dict[str, Callable[[Row], object]] = {
+    "role": lambda row: ROLE_CODES[row.role],
+    "kind": lambda row: NO_KIND if row.kind is None else KIND_CODES[row.kind],
+    "importance": attrgetter("importance"),
+    "valence": attrgetter("valence"),
+    "arousal": attrgetter("arousal"),
+    "resolved": attrgetter("resolved"),
+    "digested": attrgetter("digested"),
+    "pinned": attrgetter("pinned"),
+    "protected": attrgetter("protected"),
+    "created": attrgetter("created"),
+    "offset_s": lambda row: row.offset_minutes * 60,
+}
+"""The columns that a row alone says; counters are set with its use."""
 
 _NO_USE = Use(0.0, None)
 

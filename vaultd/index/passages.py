@@ -15,6 +15,7 @@ TOKENS_PER_PASSAGE = 400  # of the estimate below; the built-in model takes 510 
 TOKENS_PER_CJK_CHARACTER = 0.8  # of multilingual-e5's vocabulary, a little above the mean
 TOKENS_PER_WORD = 1.5
 CHARACTERS_PER_TOKEN = 6  # at most: long strings without blanks are cut by the model as well
+SHORT_CHARACTERS = int((TOKENS_PER_PASSAGE - TOKENS_PER_WORD) / TOKENS_PER_CJK_CHARACTER)  # never more tokens
 MAX_PASSAGES = 256  # per note: about 100,000 tokens; words beyond are still found by the word index
 _CHARACTERS_PER_PIECE = 1_200  # no paragraph, sentence or line is taken whole beyond this
 
@@ -25,12 +26,16 @@ _LONG = re.compile(rf".{{1,{_CHARACTERS_PER_PIECE}}}", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Text to embed, where it stands in the body (characters), and its share of CJK (0…1)."""
+    """Text to embed, and where it stands in the body (characters)."""
 
     text: str
     start: int
     end: int
-    share_of_cjk: float
+
+    @property
+    def share_of_cjk(self) -> float:
+        """Of the text's characters and words, 0…1."""
+        return share_of_cjk(self.text)
 
 
 @dataclass(slots=True)
@@ -45,7 +50,7 @@ def passages_of(body: str) -> tuple[Passage, ...]:
     """The passages of a body, in order; none for a body without words."""
     if not body.strip():
         return ()
-    if _tokens(body) <= TOKENS_PER_PASSAGE:
+    if len(body) <= SHORT_CHARACTERS or _tokens(body) <= TOKENS_PER_PASSAGE:
         return tuple(p for p in [_passage(body, [_Piece(0, len(body), 0, ())], first=True)] if p.text)
     pieces = _pieces(body)
     out: list[Passage] = []
@@ -69,7 +74,7 @@ def _passage(body: str, run: list[_Piece], *, first: bool) -> Passage:
     text = strip_wikilinks(body[start:end]).strip()
     if text and not first and run[0].headings:
         text = f"{' › '.join(run[0].headings)}\n{text}"
-    return Passage(text, start, end, share_of_cjk(text))
+    return Passage(text, start, end)
 
 
 def _tokens(text: str) -> float:

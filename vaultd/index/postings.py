@@ -13,7 +13,6 @@ Only one thread changes the postings; readers hold the mirror's lock.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
@@ -27,8 +26,8 @@ B = 0.6  # length normalisation; below the usual 0.75, since memories are short 
 IDEAL_WORDS = 6  # the words of a question that a note can be expected to hold: long questions ramble
 NEGLIGIBLE = 0.02  # of the weightiest word's worth: words below it are passed over, for they cost most and say least
 TYPO_LETTERS = 5  # shortest word that may be a misspelling
-FOLD_AT_LEAST = 2_000  # documents put since the last fold
-FOLD_SHARE = 0.2  # of those before
+FOLD_AT_LEAST = 5_000  # documents put since the last fold
+FOLD_SHARE = 0.5  # of those before
 SEGMENT_FROM = 64  # fresh documents that are worth a segment of their own; fewer go into the hot lists
 HOT_LIMIT = 256  # documents in the hot lists before they become a segment
 MOST_COUNT = 65_535
@@ -83,13 +82,21 @@ class _Segment:
         return np.repeat(self.codes, np.diff(self.offsets)), self.documents, self.counts
 
 
+class _Codes(dict[str, int]):
+    """Word → its number; a new word takes the next one."""
+
+    def __missing__(self, word: str) -> int:
+        self[word] = number = len(self)
+        return number
+
+
 class Postings:
     """Word → documents. A document is one note, at `slot` of the mirror."""
 
     def __init__(self) -> None:
-        self._words: dict[str, int] = {}
+        self._words = _Codes()
         self._segments: list[_Segment] = []
-        self._fresh: list[tuple[int, list[int], list[int]]] = []
+        self._fresh: list[tuple[int, Ints, Ints]] = []
         self._hot: dict[int, tuple[list[int], list[int]]] = {}
         self._hot_documents = 0
         self._slot_of: Ints = np.zeros(256, np.int32)
@@ -124,9 +131,9 @@ class Postings:
         document = self._next
         self._grow(document + 1)
         self._next += 1
-        words = self._words
-        codes = [words.setdefault(word, len(words)) for word in counts]
-        self._fresh.append((document, codes, list(counts.values())))
+        size = len(counts)
+        codes = np.fromiter(map(self._words.__getitem__, counts), np.int32, size)
+        self._fresh.append((document, codes, np.fromiter(counts.values(), np.int32, size)))
         self._slot_of[document] = slot
         self._length_of[document] = length
         self._alive[document] = True
@@ -151,7 +158,7 @@ class Postings:
 
         `codes` indexes `words`; `counts` goes with it.
         """
-        self._words = {str(word): i for i, word in enumerate(words)}
+        self._words = _Codes(zip(words, range(len(words)), strict=True))
         self._adopt(slots, lengths)
         documents = np.repeat(np.arange(len(slots), dtype=np.int32), sizes)
         self._segments = [_Segment.of(codes.astype(np.int32, copy=False), documents, counts)]
@@ -172,7 +179,8 @@ class Postings:
         code_of = (np.cumsum(used) - 1).astype(np.int32)
 
         fresh = Postings()
-        fresh._words = {word: int(code_of[code]) for word, code in self._words.items() if used[code]}
+        kept = [word for word, code in self._words.items() if used[code]]
+        fresh._words = _Codes(zip(kept, range(len(kept)), strict=True))
         fresh._adopt(self._slot_of[living], self._length_of[living])
         fresh._segments = [_Segment.of(code_of[codes], number[documents], counts)]
         return fresh
@@ -195,7 +203,7 @@ class Postings:
             self._segments.append(_Segment.of(*_columns(self._fresh)))
         else:
             for document, codes, counts in self._fresh:
-                for code, count in zip(codes, counts, strict=True):
+                for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
                     entry = self._hot.setdefault(code, ([], []))
                     entry[0].append(document)
                     entry[1].append(min(count, MOST_COUNT))
@@ -280,15 +288,11 @@ def _one_letter_away(word: str) -> set[str]:
     return swaps | gaps | changes | {a + letter + b for a, b in cuts for letter in ascii_lowercase}
 
 
-def _columns(documents: Sequence[tuple[int, list[int], list[int]]]) -> tuple[Ints, Ints, npt.NDArray[np.uint16]]:
+def _columns(documents: Sequence[tuple[int, Ints, Ints]]) -> tuple[Ints, Ints, npt.NDArray[np.uint16]]:
     """Code, document and count of every entry of some documents."""
     sizes = [len(codes) for _, codes, _ in documents]
-    total = sum(sizes)
     return (
-        np.fromiter(itertools.chain.from_iterable(codes for _, codes, _ in documents), np.int32, total),
+        np.concatenate([codes for _, codes, _ in documents]),
         np.repeat(np.array([document for document, _, _ in documents], np.int32), sizes),
-        np.minimum(
-            np.fromiter(itertools.chain.from_iterable(counts for _, _, counts in documents), np.int32, total),
-            MOST_COUNT,
-        ).astype(np.uint16),
+        np.minimum(np.concatenate([counts for _, _, counts in documents]), MOST_COUNT).astype(np.uint16),
     )

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
+import numpy as np
+
 from vaultd.core.bucket import Kind, Role
-from vaultd.core.note import FileStamp, NotePath
+from vaultd.core.note import FileStamp
 from vaultd.index.rows import CardFields, Row
 from vaultd.index.vectors import PassageRef
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +68,14 @@ def note_schema() -> Any:
 
 
 def content_schema() -> Any:
-    """Words and passages, one row a note; changes with the body only."""
+    """Words, parted by blanks, and passages, one row a note; changes with the body only."""
     import pyarrow as pa
 
     return pa.schema(
         [
             pa.field("id", pa.string(), nullable=False),
             ("body_key", pa.string()),
-            ("words", pa.list_(pa.string())),
+            ("words", pa.string()),
             ("counts", pa.list_(pa.uint16())),
             ("length", pa.int32()),
             ("passage_keys", pa.list_(pa.binary(16))),
@@ -98,73 +101,60 @@ def embedding_schema(dimension: int) -> Any:
     )
 
 
+# columns that hold a field of the row as it is
+_SAME = (
+    *("id", "path", "name", "domain", "tags", "valence", "arousal", "model_valence", "importance", "count_floor"),
+    *("created", "last_active", "offset_minutes", "source", "checksum", "body_key"),
+    *("type_property", "problem", "problem_line"),
+)
+_ROLES = {role.value: role for role in Role}
+_KINDS: dict[str | None, Kind | None] = {None: None, **{kind.value: kind for kind in Kind}}
 _FLAGS = ("resolved", "digested", "pinned", "protected", "has_id", "complete", "writable", "stale", "copied")
 
 
-def pack_row(row: Row) -> dict[str, Any]:
-    """A row as a record of the notes table."""
-    card = row.card
-    return {
-        "id": row.id,
-        "path": row.path,
-        "role": row.role.value,
-        "kind": row.kind.value if row.kind else None,
-        "name": row.name,
-        "domain": list(row.domain),
-        "tags": list(row.tags),
-        "valence": row.valence,
-        "arousal": row.arousal,
-        "model_valence": row.model_valence,
-        "importance": row.importance,
-        "count_floor": row.count_floor,
-        "flags": sum(1 << i for i, name in enumerate(_FLAGS) if getattr(row, name)),
-        "created": row.created,
-        "last_active": row.last_active,
-        "offset_minutes": row.offset_minutes,
-        "source": row.source,
-        "checksum": row.checksum,
-        "body_key": row.body_key,
-        "size": row.stamp.size,
-        "mtime_ns": row.stamp.mtime_ns,
-        "inode": row.stamp.inode,
-        "type_property": row.type_property,
-        "problem": row.problem,
-        "problem_line": row.problem_line,
-        "card": json.dumps([card.category, card.scope, card.conversation_id, card.updated, card.last_used])
-        if card
-        else None,
+def pack_rows(rows: Sequence[Row]) -> Any:
+    """Rows as a table of `note_schema`."""
+    import pyarrow as pa
+
+    columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in rows] for name in _SAME}
+    columns |= {
+        "role": [row.role.value for row in rows],
+        "kind": [row.kind.value if row.kind else None for row in rows],
+        "flags": [sum(1 << i for i, name in enumerate(_FLAGS) if getattr(row, name)) for row in rows],
+        "size": [row.stamp.size for row in rows],
+        "mtime_ns": [row.stamp.mtime_ns for row in rows],
+        "inode": [row.stamp.inode for row in rows],
+        "card": [_pack_card(row.card) for row in rows],
     }
+    return pa.Table.from_pydict(columns, schema=note_schema())
 
 
-def unpack_row(r: dict[str, Any]) -> Row:
-    """A record of the notes table as a row."""
-    flags = {name: bool(r["flags"] >> i & 1) for i, name in enumerate(_FLAGS)}
-    return Row(
-        id=r["id"],
-        path=NotePath(r["path"]),
-        role=Role(r["role"]),
-        kind=Kind(r["kind"]) if r["kind"] else None,
-        name=r["name"],
-        domain=tuple(r["domain"]),
-        tags=tuple(r["tags"]),
-        valence=r["valence"],
-        arousal=r["arousal"],
-        model_valence=r["model_valence"],
-        importance=r["importance"],
-        count_floor=r["count_floor"],
-        created=r["created"],
-        last_active=r["last_active"],
-        offset_minutes=r["offset_minutes"],
-        source=r["source"],
-        checksum=r["checksum"],
-        body_key=r["body_key"],
-        stamp=FileStamp(r["size"], r["mtime_ns"], r["inode"]),
-        type_property=r["type_property"],
-        problem=r["problem"],
-        problem_line=r["problem_line"],
-        card=CardFields(*json.loads(r["card"])) if r["card"] else None,
-        **flags,
-    )
+def _pack_card(card: CardFields | None) -> str | None:
+    if card is None:
+        return None
+    return json.dumps([card.category, card.scope, card.conversation_id, card.updated, card.last_used])
+
+
+def unpack_rows(notes: Any) -> list[Row]:
+    """The rows of a table of `note_schema`. Texts that many notes have in common are kept once."""
+    columns = {name: notes[name].to_pylist() for name in notes.schema.names}
+    shared: dict[Any, Any] = {}
+    for name in ("domain", "tags"):
+        columns[name] = [_once(shared, tuple(_once(shared, label) for label in labels)) for labels in columns[name]]
+    for name in ("source", "type_property", "problem"):
+        columns[name] = [_once(shared, text) for text in columns[name]]
+    columns["role"] = [_ROLES[text] for text in columns["role"]]
+    columns["kind"] = [_KINDS[text] for text in columns["kind"]]
+    columns["card"] = [CardFields(*json.loads(card)) if card else None for card in columns["card"]]
+    columns["stamp"] = list(map(FileStamp, columns.pop("size"), columns.pop("mtime_ns"), columns.pop("inode")))
+    flags = columns.pop("flags")
+    for i, name in enumerate(_FLAGS):
+        columns[name] = [bool(number >> i & 1) for number in flags]
+    return list(map(Row, *(columns[field.name] for field in fields(Row))))
+
+
+def _once(shared: dict[Any, Any], value: Any) -> Any:
+    return shared.setdefault(value, value)
 
 
 def embedding_table(model: str, dimension: int) -> str:
@@ -182,15 +172,25 @@ def unpack_passages(contents: Any) -> list[tuple[PassageRef, ...]]:
     ]
 
 
-def pack_content(content: ContentRow) -> dict[str, Any]:
-    """A record of the contents table."""
-    return {
-        "id": content.id,
-        "body_key": content.body_key,
-        "words": list(content.words),
-        "counts": [min(count, 65_535) for count in content.words.values()],
-        "length": content.length,
-        "passage_keys": [ref.key for ref in content.passages],
-        "passage_starts": [ref.start for ref in content.passages],
-        "passage_ends": [ref.end for ref in content.passages],
-    }
+def pack_contents(contents: Sequence[ContentRow]) -> Any:
+    """A table of `content_schema`."""
+    import pyarrow as pa
+
+    sizes = [len(content.words) for content in contents]
+    counts = itertools.chain.from_iterable(content.words.values() for content in contents)
+    return pa.table(
+        {
+            "id": pa.array([content.id for content in contents], pa.string()),
+            "body_key": pa.array([content.body_key for content in contents], pa.string()),
+            "words": pa.array([" ".join(content.words) or None for content in contents], pa.string()),
+            "counts": pa.ListArray.from_arrays(
+                pa.array(np.append(0, np.cumsum(sizes)), pa.int32()),
+                pa.array(np.minimum(np.fromiter(counts, np.int64, sum(sizes)), 65_535).astype(np.uint16)),
+            ),
+            "length": pa.array([content.length for content in contents], pa.int32()),
+            "passage_keys": [[ref.key for ref in content.passages] for content in contents],
+            "passage_starts": [[ref.start for ref in content.passages] for content in contents],
+            "passage_ends": [[ref.end for ref in content.passages] for content in contents],
+        },
+        schema=content_schema(),
+    )

@@ -15,11 +15,11 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,14 +34,16 @@ from vaultd.index.schema import (
     embedding_schema,
     embedding_table,
     note_schema,
-    pack_content,
-    pack_row,
+    pack_contents,
+    pack_rows,
     unpack_passages,
-    unpack_row,
+    unpack_rows,
 )
 from vaultd.index.vectors import PassageRef
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 FRAGMENTS_BEFORE_COMPACTION = 120
 VERSIONS_KEPT = timedelta(minutes=1)  # a scan of the embeddings may be under way in another thread
@@ -186,42 +188,33 @@ class Store:
             contents = self._tables["contents"].to_arrow()
         halves = zip(contents["id"].to_pylist(), contents["body_key"].to_pylist(), strict=True)
         position = {half: i for i, half in enumerate(halves)}
-        rows: list[Row] = []
+        rows: dict[str, Row] = {}
         chosen: list[int] = []
-        seen: set[str] = set()
-        for record in notes.to_pylist():
-            row = unpack_row(record)
+        for row in unpack_rows(notes):
             half = position.get((row.id, row.body_key))
-            if row.id in seen or half is None:
-                continue
-            seen.add(row.id)
-            rows.append(row)
-            chosen.append(half)
+            if row.id not in rows and half is not None:
+                rows[row.id] = row
+                chosen.append(half)
         picked = contents.take(chosen) if chosen else contents.slice(0, 0)
         self._load_words(picked, body_words)
-        return Loaded(rows, unpack_passages(picked))
+        return Loaded(list(rows.values()), unpack_passages(picked))
 
     @staticmethod
     def _load_words(contents: Any, body_words: Postings) -> None:
-        import pyarrow as pa
         import pyarrow.compute as pc
 
         if not contents.num_rows:
             return
         contents = contents.combine_chunks()
-        sizes = pc.list_value_length(contents["words"]).to_numpy()
-        flat = pc.list_flatten(contents["words"])
-        encoded = pa.chunked_array([flat]) if not isinstance(flat, pa.ChunkedArray) else flat
-        encoded = encoded.combine_chunks().dictionary_encode()
-        if isinstance(encoded, pa.ChunkedArray):
-            encoded = encoded.combine_chunks()
+        words = pc.list_flatten(pc.split_pattern(contents["words"], " ")).combine_chunks().dictionary_encode()
+        counts = contents["counts"]
         body_words.load(
-            words=encoded.dictionary.to_pylist(),
+            words=words.dictionary.to_pylist(),
             slots=np.arange(contents.num_rows, dtype=np.int32),
             lengths=contents["length"].to_numpy().astype(np.float32),
-            sizes=sizes.astype(np.int32),
-            codes=encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32),
-            counts=pc.list_flatten(contents["counts"]).to_numpy().astype(np.int32),
+            sizes=pc.list_value_length(counts).to_numpy().astype(np.int32),
+            codes=words.indices.to_numpy(zero_copy_only=False),
+            counts=pc.list_flatten(counts).to_numpy(),
         )
 
     def embeddings(self) -> Iterator[tuple[list[bytes], npt.NDArray[np.float32], npt.NDArray[np.float32]]]:
@@ -239,22 +232,19 @@ class Store:
 
     def put(self, rows: Sequence[tuple[Row, bool]], contents: Sequence[tuple[ContentRow, bool]]) -> None:
         """Insert or replace; the flag says whether the id is known to be new. Raises IndexUnavailable, StorageFull."""
-        self._upsert("contents", [(pack_content(content), new) for content, new in contents])
-        self._upsert("notes", [(pack_row(row), new) for row, new in rows])
+        self._upsert("contents", contents, pack_contents)
+        self._upsert("notes", rows, pack_rows)
 
-    def _upsert(self, name: str, records: Sequence[tuple[dict[str, Any], bool]]) -> None:
-        import pyarrow as pa
-
+    def _upsert(self, name: str, records: Sequence[tuple[T, bool]], pack: Callable[[Sequence[T]], Any]) -> None:
         table = self._tables[name]
         fresh = [record for record, new in records if new]
         changed = [record for record, new in records if not new]
         with _mapped("write the index"):
             if fresh:
-                table.add(pa.Table.from_pylist(fresh, schema=table.schema))
+                table.add(pack(fresh))
                 self._commits += 1
             if changed:
-                data = pa.Table.from_pylist(changed, schema=table.schema)
-                table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(data)
+                table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(pack(changed))
                 self._commits += 1
 
     def delete(self, ids: Iterable[str]) -> None:

@@ -17,7 +17,9 @@ from vaultd.index.function_words import CONTENT, weight_of
 
 # Han, kana, Hangul, and the scripts of South-East Asia that are written without blanks.
 _RUN = r"\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u1100-\u11ff\U00020000-\U0003ffff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-_PIECE = re.compile(rf"([{_RUN}々〆ー]+)|((?:(?![{_RUN}々〆ー_])[\w\u0300-\u036f])+)")
+_RUNS = re.compile(rf"([{_RUN}々〆ー]+)")
+_WORD = re.compile(r"(?:[^\W_]|[\u0300-\u036f])+")
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
 _MARKS = re.compile(r"[\u0300-\u036f]+")
 MAX_WORD_CHARACTERS = 64
 SINGLE_CHARACTER = 0.2  # what a character of a run counts beside its bigrams: 旅 of 旅游 finds 旅行; measured
@@ -47,14 +49,10 @@ def normalise(text: str) -> str:
 
 def _split(text: str) -> tuple[list[str], list[str]]:
     """Runs of scripts without blanks, and plain words (folded and stemmed)."""
-    runs: list[str] = []
-    plain: list[str] = []
-    for run, word in _PIECE.findall(normalise(text)):
-        if run:
-            runs.append(run)
-        else:
-            plain.append(word if word.isascii() else _folded(word))
-    return runs, _stemmer().stemWords([word[:MAX_WORD_CHARACTERS] for word in plain])
+    pieces = _RUNS.split(normalise(text))
+    between = " ".join(pieces[::2])
+    plain = _ASCII_WORD.findall(between) if between.isascii() else list(map(_folded, _WORD.findall(between)))
+    return pieces[1::2], _stemmer().stemWords([word[:MAX_WORD_CHARACTERS] for word in plain])
 
 
 def _bigrams(run: str) -> list[str]:

@@ -48,7 +48,7 @@ class Vectors:
         self._matrix: Floats = np.zeros((0, 0), np.float32)
         self._row_of: dict[bytes, int] = {}
         self._refs: dict[int, tuple[PassageRef, ...]] = {}
-        self._numbers: dict[int, range] = {}
+        self._first: dict[int, int] = {}  # a slot's first passage number; the others follow it
         self._waiting: dict[bytes, list[int]] = {}
         self._slot: Ints = np.zeros(64, np.int32)
         self._row: Ints = np.full(64, -1, np.int32)
@@ -88,7 +88,7 @@ class Vectors:
             rows, owners = rows[there], owners[there]
         if len(rows) and len(query) == self.dimension:
             cosines = self._matrix[: len(self._row_of)] @ query
-            if self._used - self._dead == len(self._numbers):  # one passage a note
+            if self._used - self._dead == len(self._first):  # one passage a note
                 best[owners] = cosines[rows]
             else:
                 np.maximum.at(best, owners, cosines[rows])
@@ -114,21 +114,27 @@ class Vectors:
                 self._waiting.setdefault(ref.key, []).append(number)
         self._used += len(refs)
         self._refs[slot] = refs
-        self._numbers[slot] = range(start, self._used)
+        self._first[slot] = start
+
+    def load(self, contents: Sequence[tuple[PassageRef, ...]]) -> None:
+        """The passages of slots 0, 1, …, before anything else is here."""
+        self._reserve(sum(map(len, contents)))
+        for slot, refs in enumerate(contents):
+            self.put(slot, refs)
 
     def remove(self, slot: int) -> None:
         """Forget the passages of a slot; their embeddings stay."""
-        numbers = self._numbers.pop(slot, None)
-        if numbers is None:
+        refs = self._refs.pop(slot, None)
+        if refs is None:
             return
-        for number, ref in zip(numbers, self._refs.pop(slot), strict=True):
+        for number, ref in enumerate(refs, self._first.pop(slot)):
             self._row[number] = -1
             waiting = self._waiting.get(ref.key)
             if waiting and number in waiting:
                 waiting.remove(number)
                 if not waiting:
                     del self._waiting[ref.key]
-        self._dead += len(numbers)
+        self._dead += len(refs)
         if self._dead > 1_000 and self._dead > self._used // 2:
             self._renumber()
 
@@ -164,7 +170,7 @@ class Vectors:
 
     def _renumber(self) -> None:
         refs = self._refs
-        self._refs, self._numbers, self._waiting = {}, {}, {}
+        self._refs, self._first, self._waiting = {}, {}, {}
         self._used = self._dead = 0
         for slot, passages in refs.items():
             self.put(slot, passages)

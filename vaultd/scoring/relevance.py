@@ -29,6 +29,9 @@ DATES_SHARE: Final = 0.35  # added where the question names a date; flat from 0.
 WORDS_WORTH: Final = 0.35  # share of the question's ideal that is scaled to 1 where the best note has less: weak words
 # must not count as strong ones only because nothing else was found, as across two languages
 FAR_COSINE: Final = -0.2  # scaled to 0 where no note is farther; a small vault has no far notes
+SAID_FROM: Final = 0.6  # coverage from which a note's own words bring it near in meaning: a name or a number that a
+SAID_AT: Final = 0.9  # question asks for says nothing to a model, whose nearest notes are then any; full from SAID_AT
+SAID_MEANING: Final = 0.8  # of the nearest note's meaning
 NEIGHBOUR_SHARE: Final = 0.2  # of what the note before or after has above the mean
 DAY_SHARE: Final = 0.2  # of what the others of the same day have above the mean
 MOST_A_DAY: Final = 100  # a day with more memories is an import, not a day
@@ -61,6 +64,11 @@ def scaled_meaning(cosines: Reals, known: Flags) -> Floats:
     low, high = min(float(some.min()), FAR_COSINE), float(some.max())
     scaled: Floats = np.where(known, (cosines - low) / max(high - low, 1e-9), 0.0)
     return scaled
+
+
+def meaning_of_said(coverage: Floats) -> Floats:
+    """The meaning, 0…SAID_MEANING, that a note has at least, since it says the question's words so far (0…1)."""
+    return SAID_MEANING * np.clip((coverage - SAID_FROM) / (SAID_AT - SAID_FROM), 0.0, 1.0)
 
 
 def joined(words: Floats, meaning: Floats, known: Flags, dates: Floats | None) -> Floats:

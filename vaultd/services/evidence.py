@@ -53,7 +53,8 @@ class Witness:
         words = relevance.scaled_words(found.scores, found.ideal, among)
         cosines = np.full(len(among), NO_COSINE, np.float32) if vector is None else self._mirror.meaning(vector)
         known: Flags = among & (cosines > NO_COSINE)
-        meaning = relevance.scaled_meaning(cosines, known)
+        covered = np.clip(found.scores.astype(np.float64) / (found.ideal or 1.0), 0, 1)
+        meaning = np.maximum(relevance.scaled_meaning(cosines, known), relevance.meaning_of_said(covered))
         timeline = self._timelines()
         terms = dates_in(text, now).terms
         dates = date_scores(terms, timeline.calendar, among) if terms else None
@@ -62,7 +63,7 @@ class Witness:
         whole = relevance.with_neighbours(alone, order, timeline.calendar.number[order])
 
         slots = _pool(among, whole, words, meaning, limit)
-        coverage = np.clip(found.scores[slots].astype(np.float64) / (found.ideal or 1.0), 0, 1)
+        coverage = covered[slots]
         similarity = np.full(len(slots), np.nan) if vector is None else self._meaning.similarities(cosines[slots])
         surely = relevance.evidence(
             coverage, None if vector is None else similarity, None if dates is None else dates[slots]

@@ -50,6 +50,7 @@ class Layout:
     def __init__(self, root: Path, *, memory_root: str = "", exclude: Sequence[str] = ()) -> None:
         self._given_root = Path(os.path.abspath(root))  # noqa: PTH100 – resolves no links, on purpose
         self.root = Path(os.path.realpath(root))
+        self._inside = os.path.join(self.root, "")  # noqa: PTH118 – a trailing separator
         self.memory_root = _clean_memory_root(memory_root)
         self._prefix = self.memory_root + "/" if self.memory_root else ""
         self.state_dir = self.root / self._prefix / STATE_FOLDER
@@ -116,14 +117,16 @@ class Layout:
 
     def absolute(self, path: str) -> Path:
         """Where a path of the vault lies on disk. Raises OutsideVault if it leaves the vault, by itself or by a link."""
-        parts = path.split("/")
-        if not path or "\0" in path or any(part in ("", ".", "..") for part in parts) or _has_drive(path):
-            raise OutsideVault(f"{path!r} is not a path inside the vault")
-        place = self.root.joinpath(*parts)
-        real = os.path.realpath(place)
-        if not real.startswith(os.path.join(self.root, "")):  # noqa: PTH118 – a trailing separator
+        place = self.named(path)
+        if not os.path.realpath(place).startswith(self._inside):
             raise OutsideVault(f"{path!r} leads out of the vault")
-        return place
+        return Path(place)
+
+    def named(self, path: str) -> str:
+        """Where a path lies by its name alone; whether links lead there is not asked. Raises OutsideVault."""
+        if not path or "\0" in path or not {"", ".", ".."}.isdisjoint(path.split("/")) or _has_drive(path):
+            raise OutsideVault(f"{path!r} is not a path inside the vault")
+        return self._inside + path
 
     def relative(self, place: Path | str) -> NotePath:
         """The path of a file inside the vault, spelled as given. Raises OutsideVault elsewhere."""

@@ -19,7 +19,16 @@ from vaultd.vault.layout import Layout
 
 MAX_NOTE_BYTES: Final = 10 * 1024 * 1024
 _READ_TRIES: Final = 3
-_GONE: Final = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG))
+_CHUNK: Final = 1 << 20
+_GONE: Final = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO))
+_HOW_TO_OPEN: Final = (
+    os.O_RDONLY
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+)
+_IN_THE_CLOUD: Final = "its content is in the cloud only"
 _TOO_LARGE: Final = f"larger than {MAX_NOTE_BYTES // 2**20} MiB: skipped"
 
 
@@ -65,15 +74,9 @@ class VaultReader:
         A note over 10 MiB, or whose content lies in a cloud only, is not read: its checksum is empty.
         """
         try:
-            place = self._layout.absolute(path)
-            if self._behind_a_link(place):
+            place = self._layout.named(path)
+            if self._behind_a_link(path):
                 return None
-            status = place.stat()
-            if not stat.S_ISREG(status.st_mode):
-                return None
-            reason = _TOO_LARGE if status.st_size > MAX_NOTE_BYTES else "its content is in the cloud only"
-            if status.st_size > MAX_NOTE_BYTES or sync.is_dataless(status):
-                return _unread(path, status, reason)
             raw, status = _read_whole(place)
         except OutsideVault:
             return None
@@ -81,13 +84,17 @@ class VaultReader:
             if exc.errno in _GONE:
                 return None
             return _unread(path, None, os.strerror(exc.errno) if exc.errno else str(exc))
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        if raw is None:
+            return _unread(path, status, _TOO_LARGE if status.st_size > MAX_NOTE_BYTES else _IN_THE_CLOUD)
         return decode(path, raw, stamp_of(status))
 
     def read_bytes(self, path: NotePath) -> bytes | None:
         """The bytes at `path`; None if no file is there. Raises UnreadableNote, OutsideVault."""
         place = self._layout.absolute(path)
         try:
-            return _read_whole(place)[0]
+            return place.read_bytes()
         except IsADirectoryError:
             return None
         except OSError as exc:
@@ -98,17 +105,23 @@ class VaultReader:
     def stamp(self, path: NotePath) -> FileStamp | None:
         """The stamp of the file at `path`; None if no regular file is there."""
         try:
-            place = self._layout.absolute(path)
-            if self._behind_a_link(place):
-                return None
-            status = place.stat()
+            place = self._layout.named(path)
+            status = None if self._behind_a_link(path) else os.lstat(place)
         except (OSError, OutsideVault):
             return None
-        return stamp_of(status) if stat.S_ISREG(status.st_mode) else None
+        return stamp_of(status) if status is not None and stat.S_ISREG(status.st_mode) else None
 
-    def _behind_a_link(self, place: Path) -> bool:
-        """Whether a link leads there: what it leads to inside the vault is found where it lies."""
-        return os.path.realpath(place.parent) != str(place.parent) or place.is_symlink()
+    def _behind_a_link(self, path: str) -> bool:
+        """Whether a link leads to a file's folder: what it leads to inside the vault is found where it lies."""
+        if os.name == "nt":  # junctions are no links to lstat
+            folder = os.path.dirname(self._layout.named(path))  # noqa: PTH120 – asked for every note
+            return os.path.realpath(folder) != folder
+        at = path.find("/")
+        while at > 0:
+            if stat.S_ISLNK(os.lstat(self._layout.named(path[:at])).st_mode):
+                return True
+            at = path.find("/", at + 1)
+        return False
 
     def scan(self) -> Scan:
         """Take stock of the whole vault. Raises VaultUnavailable if its root can't be listed.
@@ -199,7 +212,7 @@ class _Walk:
         elif status.st_size > MAX_NOTE_BYTES:
             self.skipped.append(Skipped(NotePath(path), _TOO_LARGE))
         elif sync.is_dataless(status):
-            self.skipped.append(Skipped(NotePath(path), "its content is in the cloud only", still_there=True))
+            self.skipped.append(Skipped(NotePath(path), _IN_THE_CLOUD, still_there=True))
         else:
             self._keep(NotePath(path), stamp_of(status))
 
@@ -244,16 +257,35 @@ def _is_junction(entry: os.DirEntry[str]) -> bool:
     return bool(attributes == getattr(stat, "IO_REPARSE_TAG_MOUNT_POINT", -1))
 
 
-def _read_whole(place: Path) -> tuple[bytes, os.stat_result]:
-    """Bytes and status that belong together; after three tries under a busy writer, the last ones."""
+def _read_whole(place: str) -> tuple[bytes | None, os.stat_result]:
+    """Bytes and status that belong together; after three tries under a busy writer, the last ones.
+
+    Follows no link and waits for no pipe. No bytes where it is not a regular file, too large, or in a cloud only.
+    """
     for _ in range(_READ_TRIES):
-        with place.open("rb") as file:
-            before = os.fstat(file.fileno())
-            raw = file.read()
-            after = os.fstat(file.fileno())
-        if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns) == (len(raw), after.st_mtime_ns):
+        descriptor = os.open(place, _HOW_TO_OPEN)
+        try:
+            before = os.fstat(descriptor)
+            if not stat.S_ISREG(before.st_mode) or before.st_size > MAX_NOTE_BYTES or sync.is_dataless(before):
+                return None, before
+            raw = _read_to_the_end(descriptor, before.st_size)
+            after = os.fstat(descriptor)
+        finally:
+            os.close(descriptor)
+        if (before.st_size, before.st_mtime_ns) == (len(raw), after.st_mtime_ns):
             break
     return raw, after
+
+
+def _read_to_the_end(descriptor: int, expected: int) -> bytes:
+    """Usually in one go: a read that brings just what was expected was the last one, unless the file grows meanwhile."""
+    raw = os.read(descriptor, expected + 1)
+    while len(raw) != expected:
+        more = os.read(descriptor, _CHUNK)
+        if not more:
+            break
+        raw += more
+    return raw
 
 
 def _unread(path: NotePath, status: os.stat_result | None, reason: str) -> Note:

@@ -26,9 +26,10 @@ def read(text: str) -> dict[str, PropertyValue] | None:
     if "\t" in text or STRANGE.search(text):
         return None
     lines = _Lines()
-    if all(lines.take_key(line) or lines.take_item(line) for line in text.split("\n") if line[:1] not in ("", "#")):
-        return lines.properties or None
-    return None
+    for line in text.split("\n"):
+        if line and line[0] != "#" and not lines.take_key(line) and not lines.take_item(line):
+            return None
+    return lines.properties or None
 
 
 class _Lines:
@@ -47,7 +48,8 @@ class _Lines:
         match = _KEY_LINE.fullmatch(line)
         if match is None:
             return False
-        key, source = match[1], (match[2] or "").strip(" ")
+        key, source = match.groups("")
+        source = source.rstrip(" ")
         value = _value(source)
         if value is _UNSURE or key in self.properties or key in TYPED_WORDS:
             return False
@@ -60,7 +62,8 @@ class _Lines:
         match = _ITEM_LINE.fullmatch(line)
         if match is None or self._open_key is None:
             return False
-        source = (match[2] or "").strip(" ")
+        source = match.group(2) or ""
+        source = source.rstrip(" ")
         item = _item(source) if source else None
         if self._items is None:
             self._items, self._indent = [], match[1]
@@ -93,8 +96,8 @@ def _flow_list(source: str) -> object:
 
 def _item(source: str) -> object:
     """A scalar on its own, or _UNSURE."""
-    if _QUOTED.fullmatch(source):
-        return source[1:-1]
+    if source[0] in "\"'":
+        return source[1:-1] if _QUOTED.fullmatch(source) else _UNSURE
     if not _PLAIN_START.match(source) or ": " in source or " #" in source or source[-1] == ":":
         return _UNSURE
     return resolve_plain(source)

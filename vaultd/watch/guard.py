@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from vaultd.core.note import NotePath
 
@@ -34,6 +34,12 @@ class DeletionGuard:
             return False
         self._recent.append((now, len(gone)))
         return True
+
+    def remembered(self, paths: Iterable[NotePath]) -> list[NotePath]:
+        """Of these, the ones that are held or whose deletion was confirmed."""
+        if not self.held and not self._confirmed:
+            return []
+        return [path for path in paths if path in self.held or path in self._confirmed]
 
     def returned(self, path: NotePath) -> None:
         """A note that was held is there again."""

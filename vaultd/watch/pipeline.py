@@ -223,13 +223,12 @@ class Pipeline:
 
     def _check_root(self, paths: Sequence[NotePath]) -> None:
         """Raises VaultUnavailable where notes are gone because the root is."""
-        gone = False
-        for path in paths:
+        for path in self._guard.remembered(paths):
             if self._ground.stamp(path) is not None:
                 self._guard.returned(path)
-            else:
-                gone = gone or self._ground.known(path)
-        if gone and not self._ground.available():
+        if self._ground.available():
+            return
+        if any(self._ground.known(path) and self._ground.stamp(path) is None for path in paths):
             raise VaultUnavailable("the vault's folder is missing or empty; mount it again, the memory is kept")
 
     def _admits(self, missed: Sequence[NotePath]) -> bool:
