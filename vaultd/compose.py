@@ -81,6 +81,7 @@ from vaultd.services.scribe import Scribe
 from vaultd.services.showing import Showing
 from vaultd.services.sorting import Sorting
 from vaultd.services.surface import Surface
+from vaultd.services.surroundings import Surroundings
 from vaultd.services.texts import Texts
 from vaultd.services.trial import Trial
 from vaultd.services.tuning import Tuning
@@ -508,7 +509,8 @@ def compose(
             housekeeping,
             health,
             lifecycle,
-            state,
+            Surroundings(layout, writer, journal, health, lifecycle, machine, state, now),
+            dead_links=scribe.left_behind,
             drift=lambda: holder[0].compare().paths,
             look=pipeline.put_all,
         ),

@@ -75,6 +75,31 @@ def test_a_unit_of_an_earlier_version_is_named(run, vault, home, manager):
 
 
 @linux
+@pytest.mark.parametrize("harm", ["another file", "does not run"])
+def test_the_doctor_looks_at_the_service_too(run, vault, home, manager, daemon, harm):
+    daemon.answers["GET", "/api/doctor"] = (200, {"findings": []})
+    without = json.loads(run("doctor", "--json").stdout)["findings"]
+    runtime = next(home.glob("state/*/runtime.json"))
+    kept = runtime.read_bytes()
+    runtime.unlink()
+    run("service", "install")
+    runtime.write_bytes(kept)
+    well = json.loads(run("doctor", "--json").stdout)["findings"]
+    (unit,) = (home / ".config/systemd/user").iterdir()
+    if harm == "another file":
+        unit.write_text("[Service]\n")
+    else:
+        (manager / "runs").unlink()
+
+    told = json.loads(run("doctor", "--json").stdout)["findings"]
+    said = run("doctor").stdout
+
+    assert without == well == []
+    assert [(one["level"], one["where"]) for one in told] == [("warning", f"service {unit.stem}")]
+    assert told[0]["mend"] in said
+
+
+@linux
 def test_a_daemon_that_runs_already_is_not_outrun(run, daemon, manager, home):
     result = run("service", "install")
 

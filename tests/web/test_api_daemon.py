@@ -205,7 +205,7 @@ def test_what_the_doctor_says_is_said_in_chinese_too():
     chinese = (folder / "static" / "js" / "text" / "findings-zh.js").read_text(encoding="utf-8")
     sentences = {
         node.value
-        for name in ("doctor.py", "conflicts.py")
+        for name in ("doctor.py", "surroundings.py", "conflicts.py")
         for tree in [ast.parse((folder.parent / "services" / name).read_text(encoding="utf-8"))]
         for place in ast.walk(tree)
         if isinstance(place, ast.Assign | ast.Return | ast.Yield | ast.Call)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import click
 
+from vaultd.cli import service
 from vaultd.cli.options import json_option, load_settings, vault_options
 from vaultd.cli.output import print_json, say
 from vaultd.cli.reach import reach
@@ -26,9 +28,10 @@ def doctor(config: Path | None, vault: Path | None, as_json: bool, fix: bool) ->
       vaultd doctor --fix
       vaultd doctor --json
     """
-    client = reach(load_settings(config, vault))
+    loaded = load_settings(config, vault)
+    client = reach(loaded)
     answer = client.post("/api/doctor/fix") if fix else client.get("/api/doctor")
-    findings = answer["findings"]
+    findings = answer["findings"] = [*answer["findings"], *map(dataclasses.asdict, service.findings(loaded))]
     code = 1 if any(one["level"] == "error" for one in findings) else 0
     if as_json:
         print_json(answer)

@@ -21,6 +21,7 @@ from vaultd.config.loading import Loaded
 from vaultd.config.paths import default_config_path, log_file
 from vaultd.config.runtime import find_daemon
 from vaultd.core.errors import BadInput
+from vaultd.services.findings import Finding
 
 COMMAND_TIMEOUT_S: Final = 60.0
 _SECRETS: Final = ("VAULTD_API_KEY", "OMBRE_API_KEY", "VAULTD_EMBEDDING_API_KEY", "VAULTD_TOKEN")
@@ -171,6 +172,23 @@ def unit_of(loaded: Loaded) -> Unit:
         label = f"vaultd-{digest}"
         return Unit(label, unit_path(label), systemd_unit(command, vault=vault, environ=environ), systemd=True)
     raise BadInput(f"no service manager is known here; have this run at login: {subprocess.list2cmdline(command)}")
+
+
+def findings(loaded: Loaded) -> list[Finding]:
+    """What is wrong with the service; nothing where none is installed, or the platform has none that we know."""
+    try:
+        unit = unit_of(loaded)
+    except BadInput:
+        return []
+    if not unit.path.is_file():
+        return []
+    if unit.path.read_text(encoding="utf-8") != unit.text:
+        what = "its file is not what would be installed now: another vaultd, vault or settings file"
+        return [Finding("warning", what, f"service {unit.label}", "`vaultd service install` renews it")]
+    if not _runs(unit):
+        what = "it is installed and does not run"
+        return [Finding("warning", what, f"service {unit.label}", f"ask its manager: {' '.join(unit.asked)}")]
+    return []
 
 
 def _domain() -> str:

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Final, Literal
 
 from vaultd.core.bucket import Role
 from vaultd.core.note import NotePath
@@ -16,35 +11,17 @@ from vaultd.core.properties import BUCKET_SPECS, CARD_SPECS, PropertyReader, Sha
 from vaultd.index.mirror import Mirror
 from vaultd.index.rows import Row
 from vaultd.services.conflicts import Conflicts
+from vaultd.services.findings import Finding, Level
 from vaultd.services.health import Health
 from vaultd.services.housekeeping import Housekeeping
+from vaultd.services.surroundings import Surroundings
 from vaultd.vault import gitsetup, sync
 from vaultd.vault.atomic import Leftover, remove_leftovers
 from vaultd.vault.layout import Layout
 from vaultd.vault.lifecycle import Lifecycle
+from vaultd.vault.moving import DeadLink
 from vaultd.vault.reader import VaultReader
 from vaultd.vault.writer import VaultWriter
-
-Level = Literal["error", "warning", "hint"]
-About = Literal["conflict", "note", "house"]
-ROOM_WANTED_BYTES: Final = 500 * 1024 * 1024
-OLDEST_PYTHON: Final = (3, 11)
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that is wrong. `where` is a path in the vault, or a part of vaultd; `fixable` by `--fix`.
-
-    `about`: what sync tools and git left, one note, or the house around them.
-    """
-
-    level: Level
-    what: str
-    where: str
-    mend: str
-    line: int | None = None
-    fixable: bool = False
-    about: About = "house"
 
 
 class Doctor:
@@ -60,7 +37,8 @@ class Doctor:
         housekeeping: Housekeeping,
         health: Health,
         lifecycle: Lifecycle,
-        state: Path,
+        surroundings: Surroundings,
+        dead_links: Callable[[], list[DeadLink]],
         drift: Callable[[], Sequence[NotePath]],
         look: Callable[[Iterable[NotePath]], None],
     ) -> None:
@@ -72,7 +50,8 @@ class Doctor:
         self._housekeeping = housekeeping
         self._health = health
         self._lifecycle = lifecycle
-        self._state = state
+        self._surroundings = surroundings
+        self._links_left = dead_links
         self._drift = drift
         self._look = look
 
@@ -83,8 +62,11 @@ class Doctor:
         return sorted(found, key=lambda finding: (order[finding.level], finding.where, finding.line or 0))
 
     async def fix(self) -> list[str]:
-        """Mend what is vaultd's own: leftovers, conflicts in our keys, adoption, drift. What was done, in lines."""
+        """Mend what is vaultd's own: leftovers, our journal, conflicts in our keys, adoption, drift. What was done,
+        in lines.
+        """
         done = [f"removed {left.place}" for left in await asyncio.to_thread(self._clear_leftovers)]
+        done += [f"wrote {place} anew" for place in await asyncio.to_thread(self._surroundings.mend_journal)]
         for conflict in await self._conflicts.all():
             if conflict.solvable:
                 await self._conflicts.solve(conflict.path)
@@ -118,9 +100,15 @@ class Doctor:
         yield from self._skipped()
         yield from self._index()
         yield from self._git()
-        yield from self._environment()
+        yield from self._surroundings()
+        yield from self._dead_links()
         for problem in self._layout.problems:
             yield Finding("warning", problem, "settings", "change Obsidian's excluded files or vault.exclude")
+
+    def _dead_links(self) -> Iterator[Finding]:
+        for link in self._links_left():
+            what = f"the link {link.written} leads nowhere since its note was moved to {link.now}"
+            yield Finding("warning", what, link.path, f"let it say {link.now}", link.line, about="note")
 
     def _notes(self) -> Iterator[Finding]:
         for row in self._mirror.rows():
@@ -162,8 +150,12 @@ class Doctor:
         if status["held_deletions"]:
             what = f"{status['held_deletions']} notes vanished at once; they are kept in the index"
             yield Finding("error", what, "vault", "bring the folder back, or `vaultd confirm-deletions`")
-        if status["index_problem"]:
-            yield Finding("warning", str(status["index_problem"]), "index", "see the daemon's log")
+        problem, progress = str(status["index_problem"]), self._health.progress
+        if problem and (progress.embedder or problem != progress.problem):
+            yield Finding("warning", problem, "index", "see the daemon's log")
+        if status["missed"]:
+            what = f"{status['missed']} changes were found by comparing: no event had told of them"
+            yield Finding("hint", what, "index", "nothing; where it grows, set watch.mode to polling")
         if status["failed"]:
             yield Finding("warning", f"{status['failed']} passages have no embedding", "index", "`vaultd reindex`")
 
@@ -173,6 +165,8 @@ class Doctor:
             missing = "the merge driver is not set up in this clone"
             if state.driver and not state.driver_works:
                 missing = "the merge driver's command is gone"
+            elif state.driver and state.attributes:
+                missing = "git add may stumble over files that are just being written"
             yield Finding("warning", missing, "git", "`vaultd git install`, once in each clone")
         merging = sync.merge_under_way(self._layout.root)
         if merging is not None:
@@ -181,18 +175,6 @@ class Doctor:
         if claim is not None and not self._lifecycle.is_ours(claim):
             what = f"{claim.name or claim.machine} owns the life cycle: this machine forgets and moves nothing"
             yield Finding("hint", what, "lifecycle", "`vaultd lifecycle claim` takes it over")
-
-    def _environment(self) -> Iterator[Finding]:
-        if sys.version_info < OLDEST_PYTHON:
-            yield Finding("error", f"Python {sys.version.split()[0]} is too old", "environment", "use 3.11 or newer")
-        for where, place in (("vault", self._layout.root), ("state folder", self._state)):
-            free = shutil.disk_usage(place).free
-            if free < ROOM_WANTED_BYTES:
-                yield Finding("warning", f"only {free >> 20} MiB are free", where, "make room on that disk")
-        progress = self._health.progress
-        if not progress.embedder:
-            why = progress.problem or "no embedding model"
-            yield Finding("hint", f"search goes by words alone: {why}", "embedding", "set embedding.provider")
 
 
 def _ask(reader: PropertyReader, key: str, shape: Shape) -> None:

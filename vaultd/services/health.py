@@ -103,6 +103,12 @@ class Health:
             vault_available=self._pipeline.vault_available,
         )
 
+    @property
+    def embedding_problem(self) -> str:
+        """Why embeddings are behind, "" where they are not."""
+        queue = self._queue()
+        return queue.problem if queue else ""
+
     def counts(self) -> Counts:
         """Memories by kind and state, and the bytes of all notes."""
         with self._mirror.lock:
@@ -175,7 +181,7 @@ class Health:
             "embedding": {
                 "model": progress.embedder or "none",
                 "done": queue.done if queue else 0,
-                "problem": queue.problem if queue else "",
+                "problem": self.embedding_problem,
             },
             "index_problem": (tables.problem if tables else "") or progress.problem,
             "started": progress.started.isoformat(),

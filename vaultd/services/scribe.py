@@ -17,7 +17,8 @@ from vaultd.index.indexer import BatchReport
 from vaultd.vault import codec
 from vaultd.vault.codec import Remove
 from vaultd.vault.layout import Layout
-from vaultd.vault.moving import Moved, Mover
+from vaultd.vault.log import ENTRIES_KEPT, Operation
+from vaultd.vault.moving import DeadLink, Moved, Mover
 from vaultd.vault.reader import VaultReader
 from vaultd.vault.undo import undo
 from vaultd.vault.writer import VaultWriter
@@ -95,6 +96,20 @@ class Scribe:
                 if free == target or self._reader.stamp(path) is None:
                     raise
                 return self._mover.move(path, free, why=why)
+
+    def left_behind(self) -> list[DeadLink]:
+        """Links that lead nowhere since this machine moved what they meant, as far as the write log goes back. Blocks."""
+        moved: dict[NotePath, NotePath] = {}
+        for entry in self._writer.log.entries(limit=ENTRIES_KEPT):  # the newest first
+            if entry.operation is Operation.MOVE and entry.target is not None:
+                moved[entry.path] = moved.get(entry.target, entry.target)
+        there = {old: new for old, new in moved.items() if self._is_at(new) and not self._is_at(old)}
+        with self._moving:
+            self._mover.refresh()
+            return self._mover.left_behind(there)
+
+    def _is_at(self, path: NotePath) -> bool:
+        return self._reader.stamp(path) is not None
 
     async def delete(self, path: NotePath, *, permanent: bool, why: str) -> Receipt:
         """Into the vault's trash, or away for good."""

@@ -269,21 +269,21 @@ def remove_leftovers(root: Path, *, displaced: Callable[[Path, bytes], None] | N
     Such a file holds the new version, a start of it, or the old version. Should it ever hold a third text, `displaced`
     receives it first.
     """
-    found: list[Leftover] = []
+    found = (_cleared(place, displaced) for place in leftovers(root))
+    return tuple(leftover for leftover in found if leftover is not None)
+
+
+def leftovers(root: Path) -> Iterator[Path]:
+    """The temporary files below `root`, those of writes that are under way among them."""
     for folder, folders, files in os.walk(root):
         folders[:] = [name for name in folders if name not in _NOT_WALKED]
         for name in files:
-            leftover = _cleared(Path(folder, name), displaced)
-            if leftover is not None:
-                found.append(leftover)
-    return tuple(found)
+            if TEMP_NAME.fullmatch(name) or _PART_NAME.fullmatch(name):
+                yield Path(folder, name)
 
 
 def _cleared(place: Path, displaced: Callable[[Path, bytes], None] | None) -> Leftover | None:
-    """Remove a file if its name says that it is a leftover."""
     match = TEMP_NAME.fullmatch(place.name)
-    if match is None and _PART_NAME.fullmatch(place.name) is None:
-        return None
     try:
         raw = place.read_bytes()
         known = match is None or checksum(raw)[:16] in (match["new"], match["old"])

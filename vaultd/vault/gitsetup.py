@@ -105,8 +105,8 @@ def status(root: Path) -> GitStatus:
         program = shlex.split(line)[0]
         works = Path(program).exists()
     attribute = _git(root, "check-attr", "merge", "--", "dynamic/note.md", may_fail=True).strip()
-    excluded = set(_EXCLUDED) <= set(_lines(_exclude_file(root)))
-    return GitStatus(True, attribute.endswith(f": {DRIVER}"), bool(line), works, excluded)
+    ignored = _git(root, "check-ignore", "--", "dynamic/.vaultd-0.tmp", may_fail=True)
+    return GitStatus(True, attribute.endswith(f": {DRIVER}"), bool(line), works, bool(ignored))
 
 
 def _needs_git(root: Path) -> None:

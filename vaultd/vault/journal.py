@@ -179,6 +179,15 @@ class Journal:
             self._pending.clear()
             return len(pending)
 
+    def mend(self) -> None:
+        """Write this machine's journal anew: without lines that can't be read, and without copies beside it.
+
+        Raises VaultUnavailable, StorageFull.
+        """
+        with self._lock:
+            self._own_stamp = (-1, 0, 0)  # as if something else had changed it
+            self.flush()
+
     def _absorb(self) -> None:
         for place in self._files(self._machine):
             _read_into(self._own, place)
@@ -310,7 +319,7 @@ def _read_into(tallies: dict[str, Tally], place: Path) -> int:
     lines = raw.split(b"\n")
     for text in lines:
         with contextlib.suppress(ValueError, TypeError, AttributeError, KeyError):
-            note_id, tally = _parsed(json.loads(text))
+            note_id, tally = parse_line(json.loads(text))
             known = tallies.get(note_id)
             if known is None:
                 tallies[note_id] = tally
@@ -320,7 +329,8 @@ def _read_into(tallies: dict[str, Tally], place: Path) -> int:
     return len(lines) - 1
 
 
-def _parsed(line: Mapping[str, object]) -> tuple[str, Tally]:
+def parse_line(line: Mapping[str, object]) -> tuple[str, Tally]:
+    """A line of a journal. Raises KeyError, TypeError, ValueError where it is none."""
     note_id, sequence, moment = line["id"], line.get("s", 0), line.get("u")
     if not isinstance(note_id, str) or not isinstance(sequence, int):
         raise TypeError("a journal line's id and sequence")

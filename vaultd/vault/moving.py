@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from vaultd.core.errors import OutsideVault, UnreadableNote, VaultError
 from vaultd.core.note import FileStamp, NotePath, Receipt, path_key
 from vaultd.vault.layout import Layout
-from vaultd.vault.links import possible_targets
+from vaultd.vault.links import find_links, possible_targets
 from vaultd.vault.reader import Skipped, VaultReader
 from vaultd.vault.resolving import Resolver, Rewrite, rewrite
 from vaultd.vault.writer import VaultWriter
@@ -29,6 +30,16 @@ class Moved:
     def receipts(self) -> tuple[Receipt, ...]:
         """All receipts, the moved note's first."""
         return (self.receipt, *self.rewritten)
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLink:
+    """A link that led to a note which is at `now`. `line` counts from 1; a canvas has none."""
+
+    path: NotePath
+    line: int | None
+    written: str
+    now: NotePath
 
 
 class Mover:
@@ -74,6 +85,25 @@ class Mover:
             self._rename(path, target)
             settled = {done.path: done for done in rewritten}
             return Moved(settled.pop(target, receipt), tuple(settled.values()), tuple(left))
+
+    def left_behind(self, moved: Mapping[NotePath, NotePath]) -> list[DeadLink]:
+        """Links that lead nowhere since a note went from a path to another; `refresh` before."""
+        found: list[DeadLink] = []
+        for old, new in moved.items():
+            for source in sorted(self._linking.get(_name(old), ())):
+                found += self._dead_links(source, old, new)
+            found += [DeadLink(canvas, None, str(old), new) for canvas in self._canvases_with(old)]
+        return found
+
+    def _dead_links(self, source: NotePath, old: NotePath, new: NotePath) -> Iterator[DeadLink]:
+        try:
+            text = (self._reader.read_bytes(source) or b"").decode("utf-8", "surrogateescape")
+        except UnreadableNote:
+            return
+        for link in find_links(text):
+            then = self._resolver.resolve(link.target, source, moved={new: old})
+            if then == old and self._resolver.resolve(link.target, source) is None:
+                yield DeadLink(source, text.count("\n", 0, link.start) + 1, link.written, new)
 
     def _sources(self, path: NotePath, target: NotePath) -> set[NotePath]:
         """The notes that may have to change: those that link to the old or the new name, and the note itself."""
