@@ -84,3 +84,21 @@ def test_a_daemon_that_hangs_holds_nobody_up(run, vault):
     assert result.exit_code == 0
     assert took < 8
     assert "no answer within 8 s" in result.stderr
+
+
+@pytest.mark.slow
+def test_while_the_first_index_is_made_the_session_hears_that_memories_come_in_a_moment(run, texts):
+    texts.status |= {"ready": False, "notes": 0, "total": 3000}
+    begun = time.monotonic()
+
+    result = run("hook", "session-start", VAULTD_LANGUAGE="en")
+
+    assert result.stdout == "(vaultd is starting; its memories are there in a moment: call breath.)\n"
+    assert time.monotonic() - begun < 4
+
+
+@pytest.mark.slow
+def test_what_is_in_the_index_is_told_although_it_is_not_ready(run, texts):
+    texts.status |= {"ready": False, "notes": 40, "total": 3000}
+
+    assert "the gasket" in run("hook", "session-start").stdout

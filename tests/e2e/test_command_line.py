@@ -34,10 +34,14 @@ class Account:
         )
 
     def run(self, *args: str) -> subprocess.CompletedProcess[str]:
+        """Another command about the demo's vault, to its end."""
+        return self.run_plain(*args, "--config", str(self.config))
+
+    def run_plain(self, *args: str) -> subprocess.CompletedProcess[str]:
         """Another command, to its end."""
-        command = [sys.executable, "-m", "vaultd", *args, "--config", str(self.config)]
+        command = [sys.executable, "-m", "vaultd", *args]
         return subprocess.run(
-            command, env=self.environ, capture_output=True, text=True, check=False, timeout=PATIENCE_S
+            command, cwd=self.home, env=self.environ, capture_output=True, text=True, check=False, timeout=PATIENCE_S
         )
 
 
@@ -62,8 +66,8 @@ def ready(account: Account) -> dict[str, object]:
     """The status once the first index is done; each try is a process, which paces the tries."""
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
-        found: dict[str, object] = json.loads(account.run("status", "--json").stdout)
-        if found["ready"]:
+        found: dict[str, object] = json.loads(account.run("status", "--json").stdout or "{}")
+        if found.get("ready"):
             return found
     raise AssertionError("the index was not ready in time")
 
@@ -111,3 +115,18 @@ def test_stop_ends_the_daemon_however_it_was_started(account, demo):
     assert account.run("stop").returncode == 0
     assert account.run("status").returncode == 1
     assert account.run("stop").stdout.startswith("no daemon serves ")
+
+
+def test_a_session_waits_for_no_daemon_that_is_only_starting(account):
+    assert account.run_plain("demo", "demo", "--copy-only").returncode == 0
+    begun = time.monotonic()
+
+    first = account.run("hook", "session-start")
+
+    took_s = time.monotonic() - begun
+    assert (first.returncode, first.stderr) == (0, "")
+    assert "vaultd" in first.stdout or "===" in first.stdout  # that it is starting, or what it knows already
+    assert took_s < 8
+    assert ready(account)["notes"] > 0  # the daemon goes on
+    assert "=== 浮现记忆 ===" in account.run("hook", "session-start").stdout
+    assert account.run("stop").returncode == 0

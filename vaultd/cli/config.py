@@ -10,7 +10,6 @@ import click
 
 from vaultd.cli.clientfiles import Written
 from vaultd.cli.clients import CLIENTS, Connection, snippet, write_client
-from vaultd.cli.models import list_models
 from vaultd.cli.options import config_option, json_option, load_settings, vault_of, vault_options
 from vaultd.cli.output import note, print_json, print_pairs, say
 from vaultd.cli.token import token_of
@@ -139,6 +138,8 @@ def example() -> None:
 @click.option("--embedding", is_flag=True, help="Of the endpoint for embeddings instead of the chat model's.")
 def models(config: Path | None, as_json: bool, embedding: bool) -> None:
     """List the models of the endpoint."""
+    from vaultd.cli.models import list_models  # urllib.request costs the other commands a tenth of their start
+
     settings = load_settings(config).settings
     source = settings.embedding if embedding else settings.llm
     found = list_models(source.base_url, source.api_key, "embedding" if embedding else "llm")

@@ -7,25 +7,32 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 import click
 
-from vaultd.cli.options import load_settings, vault_options
+from vaultd.cli.options import load_settings, vault_of, vault_options
 from vaultd.cli.output import note, say
 from vaultd.cli.reach import found_or_started
 from vaultd.cli.token import token_of
 from vaultd.config.loading import Loaded
+from vaultd.config.runtime import find_daemon
 from vaultd.core.errors import VaultdError
+from vaultd.settings import Settings
 
 LONGEST_S: Final = 8.0  # from the start of the process; hosts give hooks longer, but a person waits
+STARTING_S: Final = 4.0  # the same, where the daemon must be started first: it goes on by itself
 _SPARE_S: Final = 1.0  # what starting Python took, and leaving takes
-_FOR_TEXTS_S: Final = 2.0  # kept for the two texts while a daemon is still reading the vault
+_FOR_TEXTS_S: Final = 1.5  # kept for the two texts while a daemon is still reading the vault
 _LOOK_EVERY_S: Final = 0.1
 _PATHS: Final = ("/breath-hook", "/dream-hook")
+_STARTING: Final[Mapping[str, str]] = {
+    "zh": "（vaultd 正在启动，记忆稍后可用；需要时调用 breath。）",
+    "en": "(vaultd is starting; its memories are there in a moment: call breath.)",
+}
 
 
 @click.group()
@@ -43,8 +50,10 @@ def hook() -> None:
 def session_start(config: Path | None, vault: Path | None) -> None:
     """Print what surfaces and what wants reflecting on, for an agent whose session begins.
 
-    Within eight seconds and with exit code 0 in any case: a session never waits for its memory. A daemon is
-    started where none runs. VAULTD_HOOK_SKIP=1 keeps it silent; VAULTD_HOOK_URL names a daemon elsewhere.
+    Within eight seconds and with exit code 0 in any case: a session never waits for its memory. Where no
+    daemon runs, one is started, which goes on by itself; what it can say within four seconds is printed, else
+    that memories are there in a moment. VAULTD_HOOK_SKIP=1 keeps it silent; VAULTD_HOOK_URL names a daemon
+    elsewhere.
 
     For Claude Code, in ~/.claude/settings.json:
 
@@ -52,10 +61,10 @@ def session_start(config: Path | None, vault: Path | None) -> None:
       {"hooks": {"SessionStart": [{"hooks": [
         {"type": "command", "command": "vaultd hook session-start", "timeout": 10}]}]}}
     """
-    deadline = time.monotonic() + LONGEST_S - _SPARE_S
+    begun = time.monotonic() - _SPARE_S
     try:
         loaded = load_settings(config, vault)
-        texts = [] if loaded.settings.hook.skip else _within(deadline, lambda: _texts(loaded, deadline))
+        texts = [] if loaded.settings.hook.skip else _texts(loaded, begun)
     except VaultdError as exc:
         note(f"vaultd: no memories at the start of this session ({exc})")
         return
@@ -90,27 +99,47 @@ def _within(deadline: float, work: Callable[[], list[str]]) -> list[str]:
     return results[0]
 
 
-def _texts(loaded: Loaded, deadline: float) -> list[str]:
-    url, token = _daemon(loaded)
-    while time.monotonic() < deadline - _FOR_TEXTS_S and not _is_ready(_get(url, "/api/status", token)):
+def _texts(loaded: Loaded, begun: float) -> list[str]:
+    """The two texts; where the daemon is only starting, what it can say already. Raises VaultdError."""
+    there = _daemon(loaded.settings)
+    starting = [_STARTING[loaded.settings.language]]
+    wait_until = begun + STARTING_S - _FOR_TEXTS_S
+    if there is not None:
+        return _within(begun + LONGEST_S, lambda: _asked(*there, wait_until) or starting)
+
+    def started() -> list[str]:
+        runtime = found_or_started(loaded, quiet=True)
+        return _asked(runtime.url, runtime.token, wait_until) or starting
+
+    try:
+        return _within(begun + STARTING_S, started)
+    except TooSlow:
+        return starting
+
+
+def _asked(url: str, token: str, wait_until: float) -> list[str]:
+    """The two texts, once the index is ready or time is up; none where nothing is in the index yet."""
+    while (status := _status(url, token)).get("ready") is False and time.monotonic() < wait_until:
         time.sleep(_LOOK_EVERY_S)
+    if status.get("ready") is False and not status.get("notes"):
+        return []
     return [text for path in _PATHS if (text := _get(url, path, token).strip())]
 
 
-def _is_ready(status: str) -> bool:
+def _status(url: str, token: str) -> Mapping[str, object]:
     try:
-        found = json.loads(status)
+        found = json.loads(_get(url, "/api/status", token))
     except ValueError:
-        return True  # not our daemon's answer: then the texts tell
-    return not isinstance(found, dict) or found.get("ready") is not False
+        found = None
+    return found if isinstance(found, dict) else {}  # where it is not our daemon's answer, the texts tell
 
 
-def _daemon(loaded: Loaded) -> tuple[str, str]:
-    settings = loaded.settings
+def _daemon(settings: Settings) -> tuple[str, str] | None:
+    """Address and token of the daemon that is set, or that serves the vault; None where none does."""
     if settings.hook.url:
         return settings.hook.url.rstrip("/"), os.environ.get("VAULTD_TOKEN", "").strip() or token_of(settings)
-    runtime = found_or_started(loaded, quiet=True)
-    return runtime.url, runtime.token
+    runtime = find_daemon(vault_of(settings), settings.state_dir)
+    return None if runtime is None else (runtime.url, runtime.token)
 
 
 def _get(url: str, path: str, token: str) -> str:

@@ -21,7 +21,7 @@ from vaultd.config.loading import Loaded
 from vaultd.config.paths import default_config_path, log_file
 from vaultd.config.runtime import find_daemon
 from vaultd.core.errors import BadInput
-from vaultd.services.findings import Finding
+from vaultd.core.findings import Finding
 
 COMMAND_TIMEOUT_S: Final = 60.0
 _SECRETS: Final = ("VAULTD_API_KEY", "OMBRE_API_KEY", "VAULTD_EMBEDDING_API_KEY", "VAULTD_TOKEN")

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from vaultd.core.bucket import Role
+from vaultd.core.findings import Finding, Level
 from vaultd.core.note import NotePath
 from vaultd.core.properties import BUCKET_SPECS, CARD_SPECS, PropertyReader, Shape
 from vaultd.index.mirror import Mirror
 from vaultd.index.rows import Row
 from vaultd.services.conflicts import Conflicts
-from vaultd.services.findings import Finding, Level
 from vaultd.services.health import Health
 from vaultd.services.housekeeping import Housekeeping
 from vaultd.services.surroundings import Surroundings

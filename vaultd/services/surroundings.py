@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from vaultd.services.findings import Finding
+from vaultd.core.findings import Finding
 from vaultd.services.health import Health
 from vaultd.vault.atomic import leftovers
 from vaultd.vault.journal import Journal
