@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 from vaultd.core.card import Intent
-from vaultd.core.errors import BadInput, VaultdError
+from vaultd.core.errors import BadInput, ModelUnavailable, VaultdError
 from vaultd.llm.upstream import Headers, Target, Upstream, UpstreamAnswer, target_of
 from vaultd.scoring.constants import INJECTED_LIMIT
 from vaultd.services.cardrecall import CardHit, CardQuery, CardRecall
@@ -92,6 +92,14 @@ class Gateway:
         self._clock = clock
         self._known: OrderedDict[str, str] = OrderedDict()
         self._after: set[asyncio.Task[None]] = set()
+
+    def problem(self) -> str:
+        """Why chats can't be passed on; "" where they can."""
+        try:
+            target_of(self._settings())
+        except ModelUnavailable as exc:
+            return str(exc)
+        return ""
 
     # -- before ---------------------------------------------------------------------------------------------------
 

@@ -56,6 +56,9 @@ export function nothing(name, title, text, ...more) {
   return h("div", { class: "nothing" }, icon(name), h("p", { class: "lead" }, title), text ? h("p", {}, text) : null, ...more);
 }
 
+/** The parts of a sentence in which `this` is code. */
+export const coded = (text) => text.split("`").map((part, i) => (i % 2 ? h("code", {}, part) : part));
+
 /** The head of a page. */
 export const head = (title, about, ...more) =>
   h("header", { class: "head" }, h("div", {}, h("h1", {}, title), about ? h("p", { class: "about" }, about) : null), more.length ? h("div", { class: "head-actions" }, ...more) : null);

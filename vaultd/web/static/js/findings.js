@@ -1,7 +1,7 @@
 // What is wrong, where, and how to mend it: conflicts, notes, and the house around them.
 
 import { get, post } from "./api.js";
-import { nothing, obsidian, waiting } from "./bits.js";
+import { coded, nothing, obsidian, waiting } from "./bits.js";
 import { fill, h, icon } from "./dom.js";
 import { language, t } from "./i18n.js";
 import { complain, say, trying } from "./say.js";
@@ -50,7 +50,7 @@ export class Findings {
     const place = one.line ? `${one.where}:${one.line}` : one.where;
     const where = one.about === "house" ? h("span", { class: "where" }, this.say(one.where)) : h("a", { class: "where", href: obsidian(this.vault, one.where), title: t("open_obsidian") }, h("code", {}, place));
     return h("li", { class: `finding ${one.level}` }, h("span", { class: "level", title: t(`level_${one.level}`), role: "img", "aria-label": t(`level_${one.level}`) }, icon(ICONS[one.level])),
-      h("div", {}, h("p", { class: "what" }, this.say(one.what)), where, h("p", { class: "hint" }, this.say(one.mend))),
+      h("div", {}, h("p", { class: /^[a-z_]+: /.test(one.what) ? "what key" : "what" }, coded(this.say(one.what))), where, h("p", { class: "hint" }, coded(this.say(one.mend)))),
       one.about === "conflict" && one.fixable ? h("button", { type: "button", class: "small", onclick: () => this.solve(one) }, t("solve_conflict")) : null);
   }
 

@@ -2,6 +2,8 @@
 
 const LEAST_ZOOM = 0.08;
 const MOST_ZOOM = 6;
+const ROOM_ACROSS = 60; // pixels at each side, where half a name stands
+const ROOM_DOWN = 30;
 
 /** A canvas with nodes and edges. `look(i)` gives {colour, radius, faded}; `choose(i)` is called on a click. */
 export class Graph {
@@ -20,6 +22,7 @@ export class Graph {
     this.y = 0;
     this.hovered = -1;
     this.chosen = -1;
+    this.inset = { left: 0, top: 0 }; // what lies over the canvas, in pixels
     this.following = true; // fits the view until a person takes it over
     this.pointers = new Map();
     this.looks = [];
@@ -78,20 +81,20 @@ export class Graph {
       left = Math.min(left, places[i]); right = Math.max(right, places[i]);
       top = Math.min(top, places[i + 1]); bottom = Math.max(bottom, places[i + 1]);
     }
-    const room = this.inset ?? 0;
-    const across = Math.max(right - left, 60) + 60;
-    const down = Math.max(bottom - top, 60) + 60;
-    this.zoom = Math.min(Math.max(Math.min((this.width - room) / across, this.height / down), LEAST_ZOOM), 1.8);
-    this.x = room / 2 - ((left + right) / 2) * this.zoom;
-    this.y = -((top + bottom) / 2) * this.zoom;
+    const { left: beside, top: above } = this.inset;
+    const across = this.width - beside - 2 * ROOM_ACROSS;
+    const down = this.height - above - 2 * ROOM_DOWN;
+    this.zoom = Math.min(Math.max(Math.min(across / Math.max(right - left, 60), down / Math.max(bottom - top, 60)), LEAST_ZOOM), 1.8);
+    this.x = beside / 2 - ((left + right) / 2) * this.zoom;
+    this.y = above / 2 - ((top + bottom) / 2) * this.zoom;
   }
 
   /** Bring a node to the middle. */
   centre(i) {
     this.following = false;
     this.zoom = Math.max(this.zoom, 1.4);
-    this.x = (this.inset ?? 0) / 2 - this.places[2 * i] * this.zoom;
-    this.y = -this.places[2 * i + 1] * this.zoom;
+    this.x = this.inset.left / 2 - this.places[2 * i] * this.zoom;
+    this.y = this.inset.top / 2 - this.places[2 * i + 1] * this.zoom;
     this.draw();
   }
 

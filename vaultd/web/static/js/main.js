@@ -58,6 +58,7 @@ async function show() {
     if (link.dataset.page === page) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
+  document.querySelector(".sidebar .more").classList.toggle("here", !FIRST.includes(page));
   fill(main);
   main.className = `page page-${page}`;
   main.scrollTop = 0;

@@ -1,9 +1,10 @@
 // Chat: a conversation over the gateway, with the cards that were put in.
 
-import { Refused } from "../api.js";
+import { Refused, get } from "../api.js";
 import { field, nothing } from "../bits.js";
 import { fill, h, icon } from "../dom.js";
 import { t } from "../i18n.js";
+import { pathOf } from "../main.js";
 import { note } from "../markdown.js";
 import { complain } from "../say.js";
 
@@ -12,6 +13,7 @@ const remembered = { messages: [], conversation: "" };
 export default function chat(main) {
   const { messages } = remembered;
   let running = null;
+  let without = false; // whether no model is set
   const log = h("div", { class: "chat-log", role: "log", "aria-live": "polite", "aria-label": t("chat") });
   const text = h("textarea", { rows: "2", placeholder: t("message"), "aria-label": t("message") });
   const most = h("input", { type: "range", min: "0", max: "10", step: "1", value: localStorage.getItem("vaultd.cards") ?? "3" });
@@ -42,7 +44,7 @@ export default function chat(main) {
   }
 
   function show() {
-    fill(log, messages.length ? messages.map(bubble) : nothing("chat", t("chat_empty"), t("chat_empty_next")));
+    fill(log, messages.length ? messages.map(bubble) : without ? nothing("chat", t("chat_no_model"), t("chat_no_model_next"), h("a", { class: "button", href: pathOf("settings", "llm") }, t("settings"))) : nothing("chat", t("chat_empty"), t("chat_empty_next")));
     log.scrollTop = log.scrollHeight;
   }
 
@@ -69,7 +71,7 @@ export default function chat(main) {
         messages.splice(messages.indexOf(answer), 1);
         messages.pop();
         text.value = content;
-        complain(error.code === "no_model" || error.status === 503 ? new Refused(503, { code: "no_model", message: t("chat_no_model") }) : error);
+        complain(error.code === "no_model" || error.status === 503 ? new Refused(503, { code: "no_model", message: `${t("chat_no_model")}. ${t("chat_no_model_next")}` }) : error);
       }
     }
     if (!answer.content) { const at = messages.indexOf(answer); if (at >= 0) messages.splice(at, 1); }
@@ -110,5 +112,6 @@ export default function chat(main) {
   }
 
   show();
+  get("/api/health").then(({ chat_problem: problem }) => { without = Boolean(problem); show(); }, complain);
   return { leave: () => running?.abort() };
 }

@@ -40,7 +40,7 @@ export default function network(main) {
   const colour = h("select", { "aria-label": t("colour_by"), onchange: () => { byDomain = colour.value === "domain"; graph.restyle(); } }, h("option", { value: "kind" }, `${t("colour_by")}: ${t("colour_kind")}`), h("option", { value: "domain" }, `${t("colour_by")}: ${t("colour_domain")}`));
   const all = h("button", { type: "button", class: "small", onclick: () => { graph.following = true; graph.fit(); graph.draw(); } }, t("fit_view"));
   const controls = h("section", { class: "network-panel" }, h("h1", {}, t("network")), counts, find, hits,
-    h("div", { class: "optional" }, field(t("least_similarity"), least), leastShown), h("div", { class: "optional" }, kinds), h("div", { class: "optional two" }, colour, all));
+    h("div", { class: "optional" }, field([t("least_similarity"), leastShown], least)), h("div", { class: "optional" }, kinds), h("div", { class: "optional two" }, colour, all));
   const empty = h("div", { class: "network-empty", hidden: true }, nothing("network", t("network_empty"), t("network_empty_next")));
   const stage = h("section", { class: "network-stage", "aria-label": t("network") }, canvas, tip, controls, empty);
   const side = h("section", { class: "detail network-side", hidden: true, "aria-label": t("memory") });
@@ -64,7 +64,7 @@ export default function network(main) {
     drag: (node, x, y) => worker?.postMessage({ drag: { node, x, y } }),
     drop: () => worker?.postMessage({ drop: true }),
   });
-  graph.inset = innerWidth > 760 ? 270 : 0;
+  graph.inset = innerWidth > 760 ? { left: 270, top: 0 } : { left: 0, top: 150 };
 
   async function load() {
     loading?.abort();

@@ -1,7 +1,7 @@
 // Settings: every value with its default and what it does. Hot ones are in force at once, others after a restart.
 
 import { get, post } from "../api.js";
-import { head, waiting } from "../bits.js";
+import { coded, head, waiting } from "../bits.js";
 import { connectors } from "../connectors.js";
 import { fill, h, icon } from "../dom.js";
 import { has, language, t } from "../i18n.js";
@@ -88,7 +88,7 @@ export default function settings(main, { rest }) {
     if (one.waits) notes.push(t("now_is", { value: shown(one.value) }));
     const reset = one.is_set && !one.secret && !fixed(one) ? h("button", { type: "button", class: "link", onclick: () => store(one, one.default) }, t("reset")) : null;
     return h("div", { class: `setting${one.is_set ? " changed" : ""}` },
-      h("div", { class: "setting-text" }, h("div", { class: "setting-name" }, h("label", { for: id }, h("code", {}, one.name)), one.hot ? null : h("span", { class: `flag${one.waits ? " waits" : ""}` }, icon("clock"), t("after_restart"))), h("p", { id: `${id}-about` }, about(one)), h("p", { class: "hint" }, notes.join(" · "), " ", reset)),
+      h("div", { class: "setting-text" }, h("div", { class: "setting-name" }, h("label", { for: id }, h("code", {}, one.name)), one.hot ? null : h("span", { class: `flag${one.waits ? " waits" : ""}` }, icon("clock"), t("after_restart"))), h("p", { id: `${id}-about` }, coded(about(one))), h("p", { class: "hint" }, notes.join(" · "), " ", reset)),
       h("div", { class: "setting-control" }, control));
   }
 
