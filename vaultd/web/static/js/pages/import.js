@@ -48,7 +48,7 @@ export default function importing(main) {
       const { items } = await get("/api/import/status");
       const known = new Set(items.map((job) => job.id));
       for (const [id, card] of cards) if (!known.has(id)) { card.element.remove(); cards.delete(id); }
-      if (!items.length) { fill(jobs, nothing("import", t("import_empty"), "")); return; }
+      if (!items.length) { fill(jobs, nothing("clock", t("import_empty"), t("import_empty_next"))); return; }
       if (!cards.size) fill(jobs);
       jobs.querySelector(".nothing")?.remove();
       for (const job of items) put(job);
