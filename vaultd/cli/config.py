@@ -44,6 +44,10 @@ def show(config: Path | None, as_json: bool, changed: bool) -> None:
     """List the settings.
 
     With their values and where each comes from; secrets are masked.
+
+    \b
+    Examples:
+      vaultd config show --changed
     """
     loaded = load_settings(config)
     if as_json:
@@ -84,7 +88,12 @@ def _shown(loaded: Loaded, key: Key) -> str:
 @config_option
 @click.argument("key")
 def get(config: Path | None, key: str) -> None:
-    """Print the value of one setting."""
+    """Print the value of one setting.
+
+    \b
+    Examples:
+      vaultd config get matching.topic
+    """
     check_value(key, None, Path.cwd())
     say(_shown(load_settings(config), KEYS[key]))
 
@@ -122,13 +131,23 @@ def _file(config: Path | None) -> Path:
 @config.command()
 @config_option
 def path(config: Path | None) -> None:
-    """Print where the settings file is, or would be."""
+    """Print where the settings file is, or would be.
+
+    \b
+    Examples:
+      vaultd config path
+    """
     say(str(_file(config)))
 
 
 @config.command()
 def example() -> None:
-    """Print a settings file that explains itself."""
+    """Print a settings file that explains itself.
+
+    \b
+    Examples:
+      vaultd config example > config.yaml
+    """
     click.echo(example_text(), nl=False)
 
 
@@ -137,7 +156,13 @@ def example() -> None:
 @json_option
 @click.option("--embedding", is_flag=True, help="Of the endpoint for embeddings instead of the chat model's.")
 def models(config: Path | None, as_json: bool, embedding: bool) -> None:
-    """List the models of the endpoint."""
+    """List the models of the endpoint.
+
+    \b
+    Examples:
+      vaultd config models
+      vaultd config models --embedding
+    """
     from vaultd.cli.models import list_models  # urllib.request costs the other commands a tenth of their start
 
     settings = load_settings(config).settings
@@ -154,13 +179,14 @@ def models(config: Path | None, as_json: bool, embedding: bool) -> None:
 
 @config.command()
 @vault_options
-@click.argument("name", type=click.Choice(list(CLIENTS)))
+@click.argument("name", type=click.Choice(list(CLIENTS)), metavar="CLIENT")
 @click.option("--write", is_flag=True, help="Merge it into the client's own settings file, which is backed up first.")
 @click.option("--http", is_flag=True, help="Connect by address and token instead of starting `vaultd mcp`.")
 def client(config: Path | None, vault: Path | None, name: str, write: bool, http: bool) -> None:
     """Set up an MCP client.
 
-    Prints what the client needs in its settings to reach this vault, or writes it there.
+    Prints what the client needs in its settings to reach this vault, or writes it there. CLIENT is
+    claude-desktop, claude-code, cursor, codex or gemini.
 
     \b
     Examples:

@@ -31,7 +31,12 @@ def git() -> None:
 @vault_options
 @json_option
 def install(config: Path | None, vault: Path | None, as_json: bool) -> int:
-    """Set up .gitattributes and this clone's merge driver."""
+    """Set up .gitattributes and this clone's merge driver.
+
+    \b
+    Examples:
+      vaultd git install
+    """
     return _told(install_driver, config, vault, as_json)
 
 
@@ -39,7 +44,12 @@ def install(config: Path | None, vault: Path | None, as_json: bool) -> int:
 @vault_options
 @json_option
 def status(config: Path | None, vault: Path | None, as_json: bool) -> int:
-    """Tell how this clone is set up; exit code 1 where something is missing."""
+    """Tell how this clone is set up; exit code 1 where something is missing.
+
+    \b
+    Examples:
+      vaultd git status
+    """
     return _told(status_of, config, vault, as_json)
 
 
@@ -47,7 +57,12 @@ def status(config: Path | None, vault: Path | None, as_json: bool) -> int:
 @vault_options
 @json_option
 def uninstall(config: Path | None, vault: Path | None, as_json: bool) -> int:
-    """Take the merge driver out again."""
+    """Take the merge driver out again.
+
+    \b
+    Examples:
+      vaultd git uninstall
+    """
     _told(uninstall_driver, config, vault, as_json)
     return 0
 

@@ -60,6 +60,11 @@ def session_start(config: Path | None, vault: Path | None) -> None:
     \b
       {"hooks": {"SessionStart": [{"hooks": [
         {"type": "command", "command": "vaultd hook session-start", "timeout": 10}]}]}}
+
+    \b
+    Examples:
+      vaultd hook session-start
+      VAULTD_HOOK_URL=http://127.0.0.1:8000 vaultd hook session-start
     """
     begun = time.monotonic() - _SPARE_S
     try:

@@ -79,7 +79,14 @@ def run(
     yes: bool,
     **options: Any,
 ) -> int:
-    """Import a file or a folder."""
+    """Import a file or a folder; `run` may be left out.
+
+    \b
+    Examples:
+      vaultd import run export.zip --dry-run
+      vaultd import conversations.json --branches all
+      vaultd import ~/old-notes --mode notes --yes
+    """
     if not file.exists():
         raise BadInput(f"{file}: there is no such file or folder")
     client = reach(load_settings(config, vault))
@@ -91,7 +98,13 @@ def run(
 @vault_options
 @json_option
 def status(job: str, config: Path | None, vault: Path | None, as_json: bool) -> None:
-    """Say how imports stand; all of them, or one."""
+    """Say how imports stand; all of them, or one.
+
+    \b
+    Examples:
+      vaultd import status
+      vaultd import status --json
+    """
     client = reach(load_settings(config, vault))
     if job:
         found = client.get("/api/import/status", {"job": job})
@@ -117,7 +130,12 @@ def _tell_job(job: Mapping[str, Any]) -> None:
 @click.argument("job", default="")
 @vault_options
 def pause(job: str, config: Path | None, vault: Path | None) -> None:
-    """Pause an import after the step at hand."""
+    """Pause an import after the step at hand.
+
+    \b
+    Examples:
+      vaultd import pause
+    """
     client = reach(load_settings(config, vault))
     job_id = _chosen(client, job)
     client.post("/api/import/pause", {"job": job_id})
@@ -129,7 +147,13 @@ def pause(job: str, config: Path | None, vault: Path | None) -> None:
 @vault_options
 @click.option("--detach", is_flag=True, help="Do not wait for the end.")
 def resume(job: str, config: Path | None, vault: Path | None, detach: bool) -> int:
-    """Go on with an import where it stopped; chunks that failed are tried again."""
+    """Go on with an import where it stopped; chunks that failed are tried again.
+
+    \b
+    Examples:
+      vaultd import resume
+      vaultd import resume --detach
+    """
     client = reach(load_settings(config, vault))
     job_id = _chosen(client, job)
     client.post("/api/import/pause", {"job": job_id, "resume": True})
@@ -144,7 +168,13 @@ def resume(job: str, config: Path | None, vault: Path | None, detach: bool) -> i
 @vault_options
 @json_option
 def results(job: str, config: Path | None, vault: Path | None, as_json: bool) -> None:
-    """List what an import brought in."""
+    """List what an import brought in.
+
+    \b
+    Examples:
+      vaultd import results
+      vaultd import results --json
+    """
     client = reach(load_settings(config, vault))
     items = client.get("/api/import/results", {"job": _chosen(client, job)})["items"]
     if as_json:
@@ -163,7 +193,12 @@ def results(job: str, config: Path | None, vault: Path | None, as_json: bool) ->
 @vault_options
 @json_option
 def patterns(job: str, config: Path | None, vault: Path | None, as_json: bool) -> None:
-    """Say what comes up again and again in an import."""
+    """Say what comes up again and again in an import.
+
+    \b
+    Examples:
+      vaultd import patterns
+    """
     client = reach(load_settings(config, vault))
     found = client.get("/api/import/patterns", {"job": _chosen(client, job)})
     if as_json:
@@ -188,6 +223,10 @@ def review(job: str, config: Path | None, vault: Path | None, as_json: bool, **i
     """Say what to do with memories of an import, many at once.
 
     IDS are ids with commas between them, as `vaultd import results` lists them.
+
+    \b
+    Examples:
+      vaultd import review --important 0123456789ab --noise ba9876543210,0a1b2c3d4e5f
     """
     given = {verdict: (ids[verdict] or "").replace(",", " ").split() for verdict in _VERDICTS}
     decisions = {note_id: verdict for verdict, listed in given.items() for note_id in listed}
@@ -209,7 +248,12 @@ def review(job: str, config: Path | None, vault: Path | None, as_json: bool, **i
 @click.argument("job")
 @vault_options
 def remove(job: str, config: Path | None, vault: Path | None) -> None:
-    """Delete what is stored of an import; its memories stay."""
+    """Delete what is stored of an import; its memories stay.
+
+    \b
+    Examples:
+      vaultd import remove 20260517-120000-0123abcd
+    """
     client = reach(load_settings(config, vault))
     client.delete(f"/api/import/{job}")
     say(f"{job} is removed; {AGAIN_HINT}")

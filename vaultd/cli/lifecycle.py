@@ -27,7 +27,12 @@ def lifecycle() -> None:
 @vault_options
 @json_option
 def status(config: Path | None, vault: Path | None, as_json: bool) -> None:
-    """Tell who owns it."""
+    """Tell who owns it.
+
+    \b
+    Examples:
+      vaultd lifecycle status --json
+    """
     _tell(reach(load_settings(config, vault)).get("/api/lifecycle"), as_json)
 
 
@@ -35,7 +40,12 @@ def status(config: Path | None, vault: Path | None, as_json: bool) -> None:
 @vault_options
 @json_option
 def claim(config: Path | None, vault: Path | None, as_json: bool) -> None:
-    """Make it this machine's, whoever had it."""
+    """Make it this machine's, whoever had it.
+
+    \b
+    Examples:
+      vaultd lifecycle claim
+    """
     _tell(reach(load_settings(config, vault)).post("/api/lifecycle", {"action": "claim"}), as_json)
 
 
@@ -43,7 +53,12 @@ def claim(config: Path | None, vault: Path | None, as_json: bool) -> None:
 @vault_options
 @json_option
 def release(config: Path | None, vault: Path | None, as_json: bool) -> None:
-    """Make it nobody's again."""
+    """Make it nobody's again.
+
+    \b
+    Examples:
+      vaultd lifecycle release
+    """
     _tell(reach(load_settings(config, vault)).post("/api/lifecycle", {"action": "release"}), as_json)
 
 

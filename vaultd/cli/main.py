@@ -97,11 +97,7 @@ class LazyGroup(click.Group):
         except click.ClickException as exc:
             if not standalone_mode:
                 raise
-            if isinstance(exc, click.UsageError) and not isinstance(exc, NoArgsIsHelpError):
-                where = exc.ctx.command_path if exc.ctx else "vaultd"
-                complain(f"{exc.format_message()} See `{where} --help`.")
-            else:
-                exc.show()
+            _tell(exc)
             sys.exit(exc.exit_code)
         except click.Abort:
             if not standalone_mode:
@@ -111,6 +107,17 @@ class LazyGroup(click.Group):
         if not standalone_mode:
             return code
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _tell(exc: click.ClickException) -> None:
+    if isinstance(exc, NoArgsIsHelpError):
+        exc.show()
+    elif isinstance(exc, click.UsageError):
+        where = exc.ctx.command_path if exc.ctx else "vaultd"
+        said = exc.format_message()
+        complain(f"{said}{'' if said.endswith(('.', '?')) else '.'} See `{where} --help`.")
+    else:
+        complain(exc.format_message())
 
 
 def _guess(name: str) -> str:

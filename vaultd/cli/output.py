@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -18,10 +18,6 @@ class Failure(click.ClickException):
     """A command that failed: one line on stderr, exit code 1."""
 
     exit_code = 1
-
-    def show(self, file: Any = None) -> None:  # click's own signature
-        """Print the line; `file` is ignored."""
-        complain(self.message)
 
 
 def say(text: str = "") -> None:

@@ -112,7 +112,12 @@ def install(config: Path | None, vault: Path | None, only_print: bool) -> None:
 @vault_options
 @json_option
 def status(config: Path | None, vault: Path | None, as_json: bool) -> int:
-    """Say whether the service is installed and runs; exit code 1 where not."""
+    """Say whether the service is installed and runs; exit code 1 where not.
+
+    \b
+    Examples:
+      vaultd service status
+    """
     unit = unit_of(load_settings(config, vault))
     installed = unit.path.is_file()
     runs = installed and _runs(unit)
@@ -135,7 +140,12 @@ def status(config: Path | None, vault: Path | None, as_json: bool) -> int:
 @vault_options
 @click.option("--print", "only_print", is_flag=True, help="Only show what would be done.")
 def uninstall(config: Path | None, vault: Path | None, only_print: bool) -> None:
-    """Stop the service and take its file away."""
+    """Stop the service and take its file away.
+
+    \b
+    Examples:
+      vaultd service uninstall --print
+    """
     unit = unit_of(load_settings(config, vault))
     if only_print:
         for command in unit.down:

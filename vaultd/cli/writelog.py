@@ -15,17 +15,22 @@ from vaultd.cli.reach import reach
 @click.command()
 @vault_options
 @json_option
+@click.option("--limit", "-n", type=click.IntRange(1, 1000), default=50, show_default=True, help="Most writes.")
 @click.argument("memory", default="")
-def log(config: Path | None, vault: Path | None, as_json: bool, memory: str) -> None:
+def log(config: Path | None, vault: Path | None, as_json: bool, limit: int, memory: str) -> None:
     """Show the newest writes to the vault, newest first; of one MEMORY where its id is given.
 
     \b
     Examples:
       vaultd log
+      vaultd log -n 5
       vaultd log 76237984fa5d --json
     """
     client = reach(load_settings(config, vault))
-    writes = client.get("/api/log", {"id": memory} if memory else None)["items"]
+    query: dict[str, str | int | float] = {"limit": limit}
+    if memory:
+        query["id"] = memory
+    writes = client.get("/api/log", query)["items"]
     if as_json:
         print_json(writes)
         return

@@ -27,9 +27,13 @@ from vaultd.web.endpoints import (
     known_fields,
     number_field,
     text_field,
+    whole,
 )
 from vaultd.web.listing import parse_listing
 from vaultd.web.shapes import MEMORY_SCHEMA, moment
+
+WRITES: Final = 50  # of the write log that are shown
+MOST_WRITES: Final = 1000
 
 _CHANGEABLE: Final = (
     "name",
@@ -197,7 +201,8 @@ class Buckets:
     async def writes(self, request: Request) -> Response:
         """The newest writes."""
         note_id = request.query_params.get("id", "").strip()
-        writes = await self._services.versions.log(note_id=note_id)
+        limit = whole("limit", request.query_params.get("limit", ""), WRITES, 1, MOST_WRITES)
+        writes = await self._services.versions.log(note_id=note_id, limit=limit)
         items = [
             {
                 "entry": str(one.number),
@@ -285,7 +290,14 @@ class Buckets:
                 "/api/log",
                 self.writes,
                 "The newest writes to the vault",
-                parameters=[Parameter("id", "of this memory only")],
+                parameters=[
+                    Parameter("id", "of this memory only"),
+                    Parameter(
+                        "limit",
+                        "most writes",
+                        {"type": "integer", "minimum": 1, "maximum": MOST_WRITES, "default": WRITES},
+                    ),
+                ],
             ),
         ]
 
