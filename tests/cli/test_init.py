@@ -1,5 +1,6 @@
 import re
 
+import pytest
 import yaml
 
 FOLDERS = {"permanent", "dynamic", "feel", "archive", "cards", "inbox", "conversations", ".vaultd"}
@@ -117,3 +118,26 @@ def test_the_settings_file_that_is_named_is_made_and_no_other_is_read(run, home)
     assert (home / "other.yaml").read_text() == f"vault:\n  path: {home / 'Other'}\n"
     assert (home / "Other/dynamic").is_dir()
     assert run("config", "set", "language", "en", "--config", "third.yaml").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "language"),
+    [
+        ("LANG", "en_US.UTF-8", "en"),
+        ("LC_ALL", "de_DE.UTF-8", "en"),
+        ("LANG", "zh_CN.UTF-8", "zh"),
+        ("LANG", "C.UTF-8", "zh"),
+    ],
+)
+def test_answers_are_in_the_accounts_language_at_first(run, home, name, value, language):
+    run("init", "--vault", "Notes", "--yes", **{name: value})
+
+    assert run("config", "get", "language").stdout == f"{language}\n"
+
+
+def test_a_language_that_was_chosen_stays(run, home):
+    run("init", "--vault", "Notes", "--language", "zh", "--yes")
+
+    run("init", "--vault", "Other", "--yes", LANG="en_US.UTF-8")
+
+    assert run("config", "get", "language").stdout == "zh\n"

@@ -115,3 +115,9 @@ def test_completion_finds_commands(run):
     result = run(_VAULTD_COMPLETE="bash_complete", COMP_WORDS="vaultd sta", COMP_CWORD="1")
 
     assert "plain,status" in result.stdout
+
+
+def test_completion_finds_settings(run):
+    result = run(_VAULTD_COMPLETE="bash_complete", COMP_WORDS="vaultd config get matching.to", COMP_CWORD="3")
+
+    assert result.stdout == "plain,matching.topic\n"

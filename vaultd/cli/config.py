@@ -56,6 +56,11 @@ def show(config: Path | None, as_json: bool, changed: bool) -> None:
     print_pairs([(name, _line(loaded, KEYS[name])) for name in _chosen(loaded, changed)])
 
 
+def _keys(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
+    """Names of settings, for the shell."""
+    return [name for name in KEYS if name.startswith(begun)]
+
+
 def _chosen(loaded: Loaded, changed: bool) -> list[str]:
     return [name for name in KEYS if not changed or name in loaded.sources]
 
@@ -86,7 +91,7 @@ def _shown(loaded: Loaded, key: Key) -> str:
 
 @config.command()
 @config_option
-@click.argument("key")
+@click.argument("key", shell_complete=_keys)
 def get(config: Path | None, key: str) -> None:
     """Print the value of one setting.
 
@@ -100,7 +105,7 @@ def get(config: Path | None, key: str) -> None:
 
 @config.command(name="set")
 @config_option
-@click.argument("key")
+@click.argument("key", shell_complete=_keys)
 @click.argument("value")
 def set_(config: Path | None, key: str, value: str) -> None:
     """Write one setting into the settings file.

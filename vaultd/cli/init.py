@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -38,7 +38,11 @@ class Step:
 @config_option
 @click.option("--vault", type=FOLDER, metavar="DIR", help="The vault's folder; asked for when not given.")
 @click.option("--root", metavar="SUBFOLDER", help="Keep the memories in this subfolder of the vault.")
-@click.option("--language", type=click.Choice(KEYS["language"].choices), help="Language of the answers.")
+@click.option(
+    "--language",
+    type=click.Choice(KEYS["language"].choices),
+    help="Language of the answers; at first that of this account.",
+)
 @click.option("--with-base", is_flag=True, help="Add Memories.base, a view of the memories for Obsidian.")
 @click.option("--with-plugin", is_flag=True, help="Add the Obsidian plugin.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -67,6 +71,8 @@ def init(
     if root is not None:
         changes["memory.root"] = check_value("memory.root", root, Path.cwd())
     path = config_path(config, os.environ)
+    if language is None and not path.exists():
+        language = _language_here(os.environ)
     if language is not None:
         changes["language"] = language
     settings = load_settings(path, folder, changes, may_be_missing=True).settings
@@ -78,6 +84,13 @@ def init(
     if with_plugin:
         say("In Obsidian: Settings → Community plugins → vaultd → on; it asks for the token (`vaultd token`).")
     say("Next: `vaultd serve`, and `vaultd config client NAME --write` for your MCP client.")
+
+
+def _language_here(environ: Mapping[str, str]) -> str | None:
+    """English where the account speaks another language than Chinese; None where that is the default, or unknown."""
+    spoken = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := environ.get(name))), "")
+    code = spoken.partition("_")[0].partition(".")[0].casefold()
+    return None if code in ("", "c", "posix", "zh") else "en"
 
 
 def _ask_vault(config: Path | None, yes: bool) -> Path:
