@@ -117,13 +117,17 @@ function jobCard(id, reload) {
     const kept = job.kept ?? {};
     const share = job.chunks ? job.done / job.chunks : 0;
     const begun = !["uploaded", "read"].includes(job.state);
+    const focused = element.contains(document.activeElement) ? document.activeElement.dataset.keep : undefined;
+    const reviewed = element.querySelector(".review")?.scrollTop ?? 0;
     fill(element,
       h("header", { class: "job-head" }, h("h2", {}, job.filename), h("span", { class: `job-state ${job.state}` }, t(`state_${job.state}`)), h("span", { class: "hint" }, `${bytes(job.size)} · ${moment(job.created)}`)),
       job.reason ? h("p", { class: "notice" }, job.reason) : null,
       job.state === "read" && job.preflight ? preflight(job.preflight) : null,
       begun ? h("div", {}, h("progress", { max: "1", value: share, "aria-label": t("progress_of", { done: job.done, total: job.chunks }) }), h("p", { class: "hint" }, t("progress_of", { done: number(job.done), total: number(job.chunks) }), " · ", t("kept_counts", { new: kept.new ?? 0, merged: kept.merged ?? 0, same: kept.same ?? 0 }), job.requests ? ` · ${t("pf_requests")}: ${number(job.requests)} · ${t("pf_tokens")}: ${number(job.tokens_in + job.tokens_out)}` : "", job.cost ? ` · ${t("pf_cost")}: ${job.cost} ${job.currency}` : "")) : null,
       h("div", { class: "actions" }, job.state !== "running" ? button(t("remove_import"), forget, "plain") : null, actions),
-      begun && (kept.new || kept.merged || kept.same) ? [h("details", { class: "job-results", ontoggle: (event) => event.target.open && loadResults(), open: results !== null }, h("summary", {}, t("review")), h("div", {}, reviewing())), h("details", { ontoggle: (event) => event.target.open && loadPatterns(), open: patterns !== null }, h("summary", {}, t("patterns")), h("div", {}, patterned()))] : null);
+      begun && (kept.new || kept.merged || kept.same) ? [h("details", { class: "job-results", ontoggle: (event) => event.target.open && loadResults(), open: results !== null }, h("summary", { "data-keep": "review" }, t("review")), h("div", {}, reviewing())), h("details", { ontoggle: (event) => event.target.open && loadPatterns(), open: patterns !== null }, h("summary", { "data-keep": "patterns" }, t("patterns")), h("div", {}, patterned()))] : null);
+    element.querySelector(".review")?.scrollTo(0, reviewed);
+    if (focused) element.querySelector(`[data-keep="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   }
 
   function preflight(found) {
@@ -154,9 +158,9 @@ function jobCard(id, reload) {
     if (!results) return waiting();
     const open = results.slice(0, RESULTS_SHOWN);
     const count = h("span", { class: "hint" }, t("selected", { count: chosen.size }));
-    const every = h("input", { type: "checkbox", checked: chosen.size > 0 && chosen.size === open.length, onchange: (event) => { chosen.clear(); if (event.target.checked) for (const one of open) chosen.add(one.id); draw(); } });
-    return [h("div", { class: "review-bar" }, h("label", { class: "check" }, every, t("select_all")), count, VERDICTS.map((verdict) => h("button", { type: "button", class: "small", disabled: !chosen.size, onclick: () => decide(verdict) }, t(`verdict_${verdict}`)))),
-      h("ul", { class: "review" }, open.map((one) => h("li", { class: one.verdict ?? "" }, h("input", { type: "checkbox", "aria-label": one.name, checked: chosen.has(one.id), onchange: (event) => { event.target.checked ? chosen.add(one.id) : chosen.delete(one.id); draw(); } }), h("a", { href: pathOf("memories", one.id) }, one.name), h("span", { class: "hint" }, t(`outcome_${one.outcome}`), one.near.length ? ` · ${t("near_to")} ${one.near.length}` : ""), one.verdict ? h("span", { class: "chip" }, t(`verdict_${one.verdict}`)) : null)))];
+    const every = h("input", { type: "checkbox", "data-keep": "every", checked: chosen.size > 0 && chosen.size === open.length, onchange: (event) => { chosen.clear(); if (event.target.checked) for (const one of open) chosen.add(one.id); draw(); } });
+    return [h("div", { class: "review-bar" }, h("label", { class: "check" }, every, t("select_all")), count, VERDICTS.map((verdict) => h("button", { type: "button", class: "small", "data-keep": verdict, disabled: !chosen.size, onclick: () => decide(verdict) }, t(`verdict_${verdict}`)))),
+      h("ul", { class: "review" }, open.map((one) => h("li", { class: one.verdict ?? "" }, h("input", { type: "checkbox", "aria-label": one.name, "data-keep": one.id, checked: chosen.has(one.id), onchange: (event) => { event.target.checked ? chosen.add(one.id) : chosen.delete(one.id); draw(); } }), h("a", { href: pathOf("memories", one.id) }, one.name), h("span", { class: "hint" }, t(`outcome_${one.outcome}`), one.near.length ? ` · ${t("near_to")} ${one.near.length}` : ""), one.verdict ? h("span", { class: "chip" }, t(`verdict_${one.verdict}`)) : null)))];
   }
 
   const decide = (verdict) => trying(async () => {
