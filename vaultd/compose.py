@@ -293,6 +293,7 @@ class Core:
 
     def compare(self) -> Difference:
         """Vault against index. Blocks. Raises VaultUnavailable."""
+        self.pipeline.demand_vault()
         self.layout.refresh()
         scan = self.reader.scan()
         found = difference(scan.stamps, self.mirror.rows())

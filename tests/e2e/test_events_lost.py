@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.daemon import serving
+from tests.e2e.disks import removable_disk
+from tests.e2e.test_road import found, said
 from tests.model_server import EMBEDDING_MODEL, ModelServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
@@ -75,7 +77,7 @@ def test_a_kernel_queue_that_overflows_costs_no_note_and_no_embedding(tmp_path):
     assert before["missed"] == 0
     assert after["missed"] == 4 + 5 + 5 + 2  # of the first note the queue still knew
     assert after["watcher_restarts"] >= 1
-    assert not [one for one in found if one["where"] == "index"]
+    assert [one["what"][:10] for one in found if one["where"] in ("index", "watcher")] == ["16 changes"]
     assert sorted(asked) == sorted(set(asked))
     assert len(asked) == NOTES + 5 + 5 + 1
     assert "differences that no event announced" in log
@@ -102,4 +104,35 @@ def test_a_folder_that_is_moved_out_and_in_again_is_followed(tmp_path):
 
     assert held["held_deletions"] == NOTES
     assert not [one for one in found if one["where"] == "index"]
+    assert sorted(asked) == sorted(set(asked))
+
+
+async def test_a_vault_whose_disk_is_taken_out_and_put_back_is_kept_and_followed_again(tmp_path):
+    with removable_disk(tmp_path) as disk:
+        vault = disk.place
+        (vault / "dynamic/a").mkdir(parents=True)
+        for number in range(NOTES):
+            (vault / f"dynamic/a/{number}.md").write_text(f"words of note {number}\n")
+        with ModelServer() as server:
+            configured(tmp_path / "state", server)
+            with serving(vault, tmp_path / "state") as daemon:
+                daemon.wait(ready)
+                async with daemon.client() as client:
+                    disk.take_out()
+                    refused = await client.call_tool("hold", {"content": "a thought about the harbour"})
+                    kept = daemon.wait(lambda status: not status["vault_available"])
+                    answer = await said(client, "breath", query="note 7")
+                    left_there = list(vault.iterdir())
+                    disk.put_in()
+                    daemon.wait(lambda status: status["vault_available"] and ready(status))
+                    (vault / "dynamic/a/1.md").write_text("a lighthouse in the words of note 1\n")
+                    await found(client, "lighthouse", "a lighthouse", tries=900)
+                    daemon.wait(ready)
+                    again = daemon.status()
+            asked = texts_asked(server)
+
+    assert refused.is_error and "is not there" in refused.content[0].text
+    assert left_there == []
+    assert kept["notes"] == again["notes"] == NOTES
+    assert "笔记库不可用" in answer
     assert sorted(asked) == sorted(set(asked))

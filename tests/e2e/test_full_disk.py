@@ -2,14 +2,13 @@
 
 import contextlib
 import json
-import os
 import subprocess
-import sys
 import urllib.error
 
 import pytest
 
 from tests.e2e.daemon import serving
+from tests.e2e.disks import small_disk
 from tests.e2e.test_road import found, said
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
@@ -22,23 +21,8 @@ PLACE = "dynamic/日常/walk.md"
 CONFIG = "embedding: {provider: none}\njournal: {quiet_s: 0, project_every: 0}\n"
 
 
-@contextlib.contextmanager
-def small_disk(place, size):
-    """A disk of its own size."""
-    place.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)], check=False)
-    if mounted.returncode:
-        pytest.skip("no disk of a size of its own can be mounted here")
-    try:
-        yield place
-    finally:
-        subprocess.run(["umount", "-l", str(place)], check=True)
-
-
 @pytest.fixture
 def disk(tmp_path):
-    if sys.platform != "linux" or os.geteuid():
-        pytest.skip("mounting a disk takes Linux and its superuser")
     with small_disk(tmp_path / "disk", "4m") as place:
         yield place
 

@@ -155,7 +155,7 @@ class Doctor:
             yield Finding("warning", problem, "index", "see the daemon's log")
         if status["missed"]:
             what = f"{status['missed']} changes were found by comparing: no event had told of them"
-            yield Finding("hint", what, "index", "nothing; where it grows, set watch.mode to polling")
+            yield Finding("hint", what, "watcher", "nothing; where it grows, set watch.mode to polling")
         if status["failed"]:
             yield Finding("warning", f"{status['failed']} passages have no embedding", "index", "`vaultd reindex`")
 

@@ -30,7 +30,7 @@ from typing import Final
 from vaultd.core.errors import VaultError, VaultUnavailable
 from vaultd.core.properties import parse_moment
 from vaultd.vault.atomic import disk_errors, part_beside
-from vaultd.vault.layout import is_unmounted
+from vaultd.vault.presence import Presence
 from vaultd.vault.sync import merge_under_way
 
 COMPACT_FROM_LINES: Final = 2_000
@@ -92,7 +92,7 @@ class Journal:
 
     def __init__(self, state_dir: Path, machine_id: str) -> None:
         self._state_dir = state_dir
-        self._had_state = state_dir.is_dir()
+        self._presence = Presence(state_dir.parent, state_dir)
         self._machines = state_dir / "machines"
         self._machine = machine_id
         self._place = self._machines / machine_id / "activations.jsonl"
@@ -158,7 +158,7 @@ class Journal:
         the next call.
         """
         with self._lock:
-            if self._had_state and is_unmounted(self._state_dir):
+            if self._presence.is_gone():
                 raise VaultUnavailable(f"the vault {self._state_dir.parent} is not there; the counts wait")
             if merge_under_way(self._state_dir.parent) is not None:
                 return 0
@@ -175,7 +175,6 @@ class Journal:
                 self._append(b"".join(_line(note_id, self._own[note_id]) for note_id in pending), durable=durable)
                 self._lines += len(pending)
             self._own_stamp = _stamp(self._place)
-            self._had_state = True
             self._pending.clear()
             return len(pending)
 

@@ -196,17 +196,6 @@ class Layout:
         return NotePath(f"{folder}/{name}" if folder else name)
 
 
-def is_unmounted(state_dir: Path) -> bool:
-    """Whether a vault that had a state folder is gone: an empty place where its disk was, or no place at all."""
-    if state_dir.is_dir():
-        return False
-    try:
-        with os.scandir(state_dir.parent) as entries:
-            return next(entries, None) is None
-    except OSError:
-        return True
-
-
 def _folders_in(place: Path) -> list[str]:
     try:
         with os.scandir(place) as entries:

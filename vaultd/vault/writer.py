@@ -24,8 +24,9 @@ from vaultd.vault.atomic import AtomicFile
 from vaultd.vault.codec import checksum, decode
 from vaultd.vault.disk import Disk
 from vaultd.vault.history import History, Version, history_key
-from vaultd.vault.layout import TRASH, Layout, is_unmounted
+from vaultd.vault.layout import TRASH, Layout
 from vaultd.vault.log import Entry, Operation, WriteLog
+from vaultd.vault.presence import Presence
 from vaultd.vault.reader import VaultReader
 
 # a save of another program takes some ten milliseconds; the last try comes after a fifth of a second
@@ -77,7 +78,7 @@ class VaultWriter:
         self._pause = pause
         self.log = log
         self.history = history or History(layout.state_dir)
-        self._had_state = layout.state_dir.is_dir()
+        self._presence = Presence(layout.root, layout.state_dir)
         self._may_write = may_write or self._git_reason
         self._clock = clock
         self._lock = threading.RLock()
@@ -247,20 +248,18 @@ class VaultWriter:
         return Receipt(target, checksum(raw))
 
     def _void_on_failure(self, entry: Entry, step: Callable[[], None]) -> None:
-        # by now the log has made the state folder
-        self._had_state = True
         done = False
         try:
             step()
             done = True
+            self._presence.look()
         finally:
             if not done:
                 self.log.void(entry)
 
     def _check(self, path: NotePath, *, allow_own: bool = False) -> None:
         """Refuse what must not be written now, before anything is touched."""
-        gone = not self._layout.root.is_dir() or (self._had_state and is_unmounted(self._layout.state_dir))
-        if gone:
+        if self._presence.is_gone():
             raise VaultUnavailable(f"the vault {self._layout.root} is not there; nothing was written")
         if not allow_own and self._layout.role_of(path) is Role.OWN:
             raise UnwritableNote(path, "it lies outside vaultd's folders and is the person's own: never written")

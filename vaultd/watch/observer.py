@@ -117,6 +117,7 @@ class VaultObserver:
         self._overflow = _Overflow(lost)
         self._polling = polling
         self._observer: BaseObserver | None = None
+        self._watched: tuple[int, int] | None = None
 
     def start(self) -> None:
         """Begin to watch; by polling where the system has no watches left. Raises OSError where there is no folder."""
@@ -131,6 +132,7 @@ class VaultObserver:
                 raise
             log.warning("the system has no file watches left (%s); the vault is looked through instead", exc.strerror)
             self._observer = self._started(polling=True)
+        self._watched = self._identity()
         for name in _OVERFLOW_LOGGERS:
             logging.getLogger(name).addHandler(self._overflow)
 
@@ -146,9 +148,22 @@ class VaultObserver:
 
     @property
     def alive(self) -> bool:
-        """Whether every thread that listens still runs: watchdog itself does not notice when one ends."""
+        """Whether every thread that listens still runs, and listens to what lies at the vault's place now.
+
+        watchdog itself notices neither when a thread ends, nor when a disk was taken out or put in.
+        """
         observer = self._observer
-        return observer is not None and observer.is_alive() and all(e.is_alive() for e in observer.emitters)
+        if observer is None or self._identity() != self._watched:
+            return False
+        return observer.is_alive() and all(emitter.is_alive() for emitter in observer.emitters)
+
+    def _identity(self) -> tuple[int, int] | None:
+        """Which folder lies at the vault's place."""
+        try:
+            status = self._root.stat()
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
 
     def stop(self) -> None:
         """Stop watching; returns when the threads have ended."""

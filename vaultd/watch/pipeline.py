@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 BATCH = 256  # paths at once: small enough that others get their turn and progress shows
 _QUIET_OF = {Ring.CHANGED: QUIET_S, Ring.RENAMED: RENAMED_QUIET_S}
 ROOT_GONE_RETRY_S = 2.0
+_GONE = "the vault's folder is missing or empty; mount it again, the memory is kept"
 
 
 class Ground(Protocol):
@@ -135,6 +136,13 @@ class Pipeline:
             self._inbox.put(Touch(NotePath(""), Ring.CHANGED))
             await self._idle.wait()
 
+    def demand_vault(self) -> None:
+        """Raises VaultUnavailable where the index has notes and the vault's folder is missing or empty. From any thread."""
+        if self._ground.notes() and not self._ground.available():
+            self._lose(VaultUnavailable(_GONE))
+            self._inbox.put(Touch(NotePath(""), Ring.CHANGED))  # from now on it is looked for
+            raise VaultUnavailable(_GONE)
+
     def confirm_deletions(self) -> int:
         """The person's word that a mass deletion is meant; how many notes it was about."""
         held = self._guard.confirm()
@@ -229,7 +237,7 @@ class Pipeline:
         if self._ground.available():
             return
         if any(self._ground.known(path) and self._ground.stamp(path) is None for path in paths):
-            raise VaultUnavailable("the vault's folder is missing or empty; mount it again, the memory is kept")
+            raise VaultUnavailable(_GONE)
 
     def _admits(self, missed: Sequence[NotePath]) -> bool:
         """Whether notes that are gone, and stand nowhere else, may leave the index."""
@@ -246,10 +254,13 @@ class Pipeline:
         if moved:
             self.put_all(moved)
 
-    def _keep_for_later(self, batch: dict[NotePath, list[asyncio.Future[None]]], exc: VaultUnavailable) -> None:
+    def _lose(self, exc: VaultUnavailable) -> None:
         if not self._unavailable:
             log.warning("%s", exc)
         self._unavailable = True
+
+    def _keep_for_later(self, batch: dict[NotePath, list[asyncio.Future[None]]], exc: VaultUnavailable) -> None:
+        self._lose(exc)
         for path, waiters in batch.items():
             for waiter in waiters:
                 if not waiter.done():

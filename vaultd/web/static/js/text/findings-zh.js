@@ -45,7 +45,7 @@ const WHOLE = {
   "a temporary file of a write that was cut short": "写入中断留下的临时文件",
   "search goes by words alone": "只按词检索",
   // where
-  settings: "设置", index: "索引", vault: "笔记库", environment: "环境", lifecycle: "生命周期", embedding: "向量模型", "state folder": "状态文件夹",
+  settings: "设置", index: "索引", watcher: "文件监视", vault: "笔记库", environment: "环境", lifecycle: "生命周期", embedding: "向量模型", "state folder": "状态文件夹",
 };
 
 const PARTLY = [

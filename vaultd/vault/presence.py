@@ -1,0 +1,38 @@
+"""Whether a vault is there: a disk that is taken out leaves an empty folder where it was mounted, or none."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+class Presence:
+    """Remembers what a vault held, so that an empty folder is known for what it is. From any thread."""
+
+    def __init__(self, root: Path, state_dir: Path) -> None:
+        self._root = root
+        self._state_dir = state_dir
+        self._held_anything = self._had_state = False
+        self.look()
+
+    def look(self) -> None:
+        """Take note of what the vault holds."""
+        self._held_anything |= _holds_anything(self._root)
+        self._had_state |= self._state_dir.is_dir()
+
+    def is_gone(self) -> bool:
+        """Whether the folder is missing, or empty though it held something before."""
+        self.look()
+        if self._held_anything and not _holds_anything(self._root):
+            return True
+        if self._had_state and not self._state_dir.is_dir():
+            return not _holds_anything(self._state_dir.parent)
+        return not self._root.is_dir()
+
+
+def _holds_anything(folder: Path) -> bool:
+    try:
+        with os.scandir(folder) as entries:
+            return next(entries, None) is not None
+    except OSError:
+        return False
