@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import contextlib
-import gc
 import importlib.metadata
 import logging
 import os
@@ -18,19 +16,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
-from filelock import FileLock, Timeout
 
-from vaultd.compose import Core, compose
+from vaultd.compose import Core
 from vaultd.config.lastruns import Runs
-from vaultd.config.paths import lock_file, log_file, state_folder
-from vaultd.config.runtime import Runtime, keep_token, read_runtime, remove_runtime, write_runtime
+from vaultd.config.runtime import Runtime, remove_runtime, write_runtime
 from vaultd.config.systemd import notify, watchdog_s
 from vaultd.config.tokens import scoped_tokens
-from vaultd.core.errors import AlreadyServed, SettingsError, VaultdError, VaultUnavailable
+from vaultd.core.errors import VaultdError, VaultUnavailable
 from vaultd.core.query import Query
-from vaultd.frugal import few_heaps, give_back
+from vaultd.frugal import give_back
 from vaultd.index.indexer import BatchReport
-from vaultd.settings import Settings
 from vaultd.tools import bridge
 from vaultd.tools.closing import end_sessions
 from vaultd.vault.atomic import remove_leftovers
@@ -40,11 +35,13 @@ from vaultd.web.auth import Auth, Token
 from vaultd.web.credentials import sight_of
 from vaultd.web.drain import Closing
 from vaultd.web.events import EventHub
-from vaultd.web.guards import ServerNames, check_exposure
+from vaultd.web.guards import ServerNames
 from vaultd.web.oauth import OAuth
-from vaultd.web.server import WebServer, base_url, listen
+from vaultd.web.server import WebServer, base_url
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from mcp.server.transport_security import TransportSecuritySettings
     from starlette.types import ASGIApp
 
@@ -68,85 +65,28 @@ Bar = Callable[[str, int | None], contextlib.AbstractContextManager[Callable[[in
 """Shows how far a task is: its name and how much there is of it → what is called with how much is done."""
 
 
-def run(
-    settings: Settings, config: Path | None = None, *, any_port: bool = False, progress_bar: Bar | None = None
-) -> int:
-    """Serve a vault until a signal; the exit code. Settings that are changed meanwhile go to `config`.
-
-    `any_port`: take a free one where the wanted one is in use. `progress_bar`: for a first index that takes its time.
-    Raises SettingsError, VaultUnavailable, AlreadyServed.
-    """
-    vault = settings.vault.path
-    if vault is None or not vault.is_dir():
-        raise VaultUnavailable(f"the vault {vault} is not a folder; name one with --vault DIR")
-    state = state_folder(vault, settings.state_dir)
-    state.mkdir(parents=True, exist_ok=True, mode=0o700)
-    lock = FileLock(lock_file(state))
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        if settings.transport == "stdio":
-            return bridge.run(settings, config=config)
-        there = read_runtime(state)
-        where = f" at {there.url} (pid {there.pid})" if there else ""
-        raise AlreadyServed(
-            f"vaultd already serves this vault{where}; `vaultd token --link` opens its dashboard, `vaultd stop` ends it"
-        ) from None
-    with lock:
-        _configure_logging(settings, state)
-        token = settings.server.token or keep_token(state)
-        check_exposure(settings.server, [token])
-        listener = _listen(settings, any_port=any_port or settings.transport == "stdio")
-        few_heaps()
-        sys.setswitchinterval(0.002)  # the indexer's thread must not keep answers waiting
-        gc.collect()
-        gc.freeze()  # what was imported stays: later collections need not look at it
-        atexit.register(gc.freeze)  # the last collection of all costs seconds and gives nothing back
-        return asyncio.run(Daemon(settings, vault, state, token, listener, config, progress_bar).run())
-
-
-def _listen(settings: Settings, *, any_port: bool) -> socket.socket:
-    server = settings.server
-    try:
-        return listen(server.host, server.port)
-    except SettingsError:
-        if not any_port:
-            raise
-        return listen(server.host, 0)
-
-
-def _configure_logging(settings: Settings, state: Path) -> None:
-    handlers: list[logging.Handler] = [logging.StreamHandler()]
-    handlers[0].setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    if not sys.stderr.isatty() and os.environ.get("VAULTD_LOG_TO_FILE"):
-        handlers = [logging.FileHandler(log_file(state), encoding="utf-8")]
-    logging.basicConfig(level=settings.log_level, handlers=handlers, force=True)
-    for noisy in ("apscheduler", "mcp", "httpx2", "openai", "watchdog", "uvicorn"):
-        logging.getLogger(noisy).setLevel(logging.WARNING)
-
-
 class Daemon:
-    """One vault's daemon: index and watcher behind, one port in front."""
+    """One vault's daemon: index and watcher behind, one port in front. `opened`: the index of `core` is open."""
 
     def __init__(
         self,
-        settings: Settings,
+        core: Core,
+        opened: Future[None],
         vault: Path,
         state: Path,
         token: str,
         listener: socket.socket,
-        config: Path | None,
         progress_bar: Bar | None = None,
     ) -> None:
+        self.core = core
+        self._opened = opened
         self._progress_bar = progress_bar
-        self._settings = settings
+        self._settings = core.settings()
         self._vault = vault
         self._state = state
         self._token = token
         self._listener = listener
-        self._config = config
         self._closing = Closing()
-        self._core: Core | None = None
         self._observer: VaultObserver | None = None
         self._background: set[asyncio.Task[None]] = set()
         self._reconciling = asyncio.Lock()
@@ -154,19 +94,12 @@ class Daemon:
         self._last_beat = 0.0
         self._runs = Runs(state / "runs.json")
 
-    @property
-    def core(self) -> Core:
-        """The objects of the daemon; there once it runs."""
-        assert self._core is not None
-        return self._core
-
     def _scoped(self) -> list[Token]:
         tokens = scoped_tokens(self._state)
         return [Token(f"scope {scope}", value, scope=scope) for scope, value in tokens.items()]
 
     async def run(self) -> int:
         """Until a signal."""
-        self._core = compose(self._settings, self._state, config=self._config)
         logging.getLogger().addHandler(self.core.tail)
         self.core.import_listeners.append(lambda status: self._events.publish("import", status.written()))
         host, port = self._settings.server.host, self._listener.getsockname()[1]
@@ -339,7 +272,7 @@ class Daemon:
         """Open the index, watch, reconcile, then say ready."""
         core = self.core
         try:
-            await asyncio.to_thread(core.open_index)
+            await asyncio.wrap_future(self._opened)
             await asyncio.to_thread(give_back)
             await asyncio.to_thread(remove_leftovers, self._vault, displaced=core.writer.keep_displaced)
             self._spawn(core.pipeline.run())

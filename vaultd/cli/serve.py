@@ -50,6 +50,6 @@ def serve(
 
 def run_daemon(settings: Settings, config: Path | None = None, *, any_port: bool = False) -> int:
     """Run the daemon until it is stopped; its exit code. Raises VaultdError."""
-    from vaultd.daemon import run  # the heaviest import there is: only this command pays it
+    from vaultd.launch import run  # the heaviest import there is: only this command pays it
 
     return run(settings, config, any_port=any_port, progress_bar=progress)

@@ -339,18 +339,20 @@ class Mirror:
         """Fill an empty mirror with rows and their passages; words are loaded into `body_words` by the caller."""
         with self.lock:
             self._rows = list(rows)
-            self._slot_of_id = {row.id: slot for slot, row in enumerate(rows)}
-            self._slot_of_path = {path_key(row.path): slot for slot, row in enumerate(rows)}
-            self._slot_of_body = {row.body_key: slot for slot, row in enumerate(rows)}
             self._columns = columns = Columns(len(rows) * 5 // 4 + 256)
             for name, value_of in _VALUES.items():
                 getattr(columns, name)[: len(rows)] = [value_of(row) for row in rows]
-            for slot, row in enumerate(rows):
+            self.vectors.reserve(sum(map(len, contents)))
+            for slot, (row, passages) in enumerate(zip(rows, contents, strict=True)):
+                self._slot_of_id[row.id] = slot
+                self._slot_of_path[path_key(row.path)] = slot
+                self._slot_of_body[row.body_key] = slot
                 self._set_use(slot, row, uses.get(row.id, _NO_USE))
                 self.tags.change(slot, (), row.tags)
                 self.domains.change(slot, (), row.domain)
                 self.title_words.put(slot, *counted_words(_title(row)))
-            self.vectors.load(contents)
+                self.vectors.put(slot, passages)
+            self.title_words = self.title_words.folded()
             self._changed()
 
     def _changed(self) -> None:

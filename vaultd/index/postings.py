@@ -30,9 +30,10 @@ FOLD_AT_LEAST = 5_000  # documents put since the last fold
 FOLD_SHARE = 0.5  # of those before
 SEGMENT_FROM = 64  # fresh documents that are worth a segment of their own; fewer go into the hot lists
 HOT_LIMIT = 256  # documents in the hot lists before they become a segment
-MOST_COUNT = 65_535
+MOST_COUNT = 255  # of one word in one note; more would add less than half a percent to its score
 
 Ints = npt.NDArray[np.int32]
+Counts = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
 
 
@@ -54,7 +55,7 @@ class _Segment:
     codes: Ints
     offsets: npt.NDArray[np.int64]
     documents: Ints
-    counts: npt.NDArray[np.uint16]
+    counts: Counts
 
     @classmethod
     def of(cls, codes: Ints, documents: Ints, counts: npt.NDArray[Any]) -> _Segment:
@@ -66,10 +67,10 @@ class _Segment:
             codes=ordered[starts],
             offsets=np.append(starts, len(ordered)).astype(np.int64),
             documents=documents[order],
-            counts=np.minimum(counts[order], MOST_COUNT).astype(np.uint16),
+            counts=np.minimum(counts[order], MOST_COUNT).astype(np.uint8),
         )
 
-    def entries(self, code: int) -> tuple[Ints, npt.NDArray[np.uint16]]:
+    def entries(self, code: int) -> tuple[Ints, Counts]:
         """Documents and counts of one word."""
         at = int(np.searchsorted(self.codes, code))
         if at == len(self.codes) or self.codes[at] != code:
@@ -77,7 +78,7 @@ class _Segment:
         low, high = self.offsets[at], self.offsets[at + 1]
         return self.documents[low:high], self.counts[low:high]
 
-    def all(self) -> tuple[Ints, Ints, npt.NDArray[np.uint16]]:
+    def all(self) -> tuple[Ints, Ints, Counts]:
         """Code, document and count of every entry."""
         return np.repeat(self.codes, np.diff(self.offsets)), self.documents, self.counts
 
@@ -185,11 +186,11 @@ class Postings:
         fresh._segments = [_Segment.of(code_of[codes], number[documents], counts)]
         return fresh
 
-    def _all_entries(self) -> tuple[Ints, Ints, npt.NDArray[np.uint16]]:
+    def _all_entries(self) -> tuple[Ints, Ints, Counts]:
         parts = [segment.all() for segment in self._segments]
         hot = [(code, d, c) for code, lists in self._hot.items() for d, c in zip(*lists, strict=True)]
         columns = np.array(hot, np.int32).reshape(-1, 3)
-        parts.append((columns[:, 0], columns[:, 1], np.minimum(columns[:, 2], MOST_COUNT).astype(np.uint16)))
+        parts.append((columns[:, 0], columns[:, 1], np.minimum(columns[:, 2], MOST_COUNT).astype(np.uint8)))
         if self._fresh:
             parts.append(_columns(self._fresh))
         codes, documents, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -233,7 +234,7 @@ class Postings:
         found = [segment.entries(number) for segment in self._segments]
         hot = self._hot.get(number)
         if hot is not None:
-            found.append((np.array(hot[0], np.int32), np.array(hot[1], np.uint16)))
+            found.append((np.array(hot[0], np.int32), np.array(hot[1], np.uint8)))
         documents = np.concatenate([one for one, _ in found]) if found else np.zeros(0, np.int32)
         counts = np.concatenate([one for _, one in found]).astype(np.float32) if found else np.zeros(0, np.float32)
         if self._next == len(self._document_of):
@@ -288,11 +289,11 @@ def _one_letter_away(word: str) -> set[str]:
     return swaps | gaps | changes | {a + letter + b for a, b in cuts for letter in ascii_lowercase}
 
 
-def _columns(documents: Sequence[tuple[int, Ints, Ints]]) -> tuple[Ints, Ints, npt.NDArray[np.uint16]]:
+def _columns(documents: Sequence[tuple[int, Ints, Ints]]) -> tuple[Ints, Ints, Counts]:
     """Code, document and count of every entry of some documents."""
     sizes = [len(codes) for _, codes, _ in documents]
     return (
         np.concatenate([codes for _, codes, _ in documents]),
         np.repeat(np.array([document for document, _, _ in documents], np.int32), sizes),
-        np.minimum(np.concatenate([counts for _, _, counts in documents]), MOST_COUNT).astype(np.uint16),
+        np.minimum(np.concatenate([counts for _, _, counts in documents]), MOST_COUNT).astype(np.uint8),
     )

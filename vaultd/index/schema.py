@@ -141,8 +141,8 @@ def unpack_rows(notes: Any) -> list[Row]:
     shared: dict[Any, Any] = {}
     for name in ("domain", "tags"):
         columns[name] = [_once(shared, tuple(_once(shared, label) for label in labels)) for labels in columns[name]]
-    for name in ("source", "type_property", "problem"):
-        columns[name] = [_once(shared, text) for text in columns[name]]
+    for name in ("source", "type_property", "problem", "valence", "arousal", "model_valence", "count_floor"):
+        columns[name] = [_once(shared, value) for value in columns[name]]
     columns["role"] = [_ROLES[text] for text in columns["role"]]
     columns["kind"] = [_KINDS[text] for text in columns["kind"]]
     columns["card"] = [CardFields(*json.loads(card)) if card else None for card in columns["card"]]

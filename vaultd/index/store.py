@@ -47,8 +47,8 @@ T = TypeVar("T")
 
 FRAGMENTS_BEFORE_COMPACTION = 120
 VERSIONS_KEPT = timedelta(minutes=1)  # a scan of the embeddings may be under way in another thread
-_SESSION_INDEX_BYTES = 16 << 20
-_SESSION_METADATA_BYTES = 8 << 20
+_SESSION_INDEX_BYTES = 1 << 20
+_SESSION_METADATA_BYTES = 1 << 20
 _BROKEN_MANIFESTS_TO_DROP = 3
 _KEYS_PER_DELETE = 500
 
@@ -184,13 +184,13 @@ class Store:
         Raises IndexUnavailable.
         """
         with _mapped("read the index"):
-            notes = self._tables["notes"].to_arrow()
+            found = unpack_rows(self._tables["notes"].to_arrow())
             contents = self._tables["contents"].to_arrow()
         halves = zip(contents["id"].to_pylist(), contents["body_key"].to_pylist(), strict=True)
         position = {half: i for i, half in enumerate(halves)}
         rows: dict[str, Row] = {}
         chosen: list[int] = []
-        for row in unpack_rows(notes):
+        for row in found:
             half = position.get((row.id, row.body_key))
             if row.id not in rows and half is not None:
                 rows[row.id] = row

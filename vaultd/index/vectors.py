@@ -106,7 +106,7 @@ class Vectors:
         if not refs:
             return
         start = self._used
-        self._reserve(start + len(refs))
+        self.reserve(start + len(refs))
         for number, ref in enumerate(refs, start):
             row = self._row_of.get(ref.key, -1)
             self._slot[number], self._row[number] = slot, row
@@ -115,12 +115,6 @@ class Vectors:
         self._used += len(refs)
         self._refs[slot] = refs
         self._first[slot] = start
-
-    def load(self, contents: Sequence[tuple[PassageRef, ...]]) -> None:
-        """The passages of slots 0, 1, …, before anything else is here."""
-        self._reserve(sum(map(len, contents)))
-        for slot, refs in enumerate(contents):
-            self.put(slot, refs)
 
     def remove(self, slot: int) -> None:
         """Forget the passages of a slot; their embeddings stay."""
@@ -175,7 +169,8 @@ class Vectors:
         for slot, passages in refs.items():
             self.put(slot, passages)
 
-    def _reserve(self, size: int) -> None:
+    def reserve(self, size: int) -> None:
+        """Make room for so many passages."""
         if size > len(self._slot):
             extra = max(size, len(self._slot) * 2) - len(self._slot)
             self._slot = np.concatenate([self._slot, np.zeros(extra, np.int32)])

@@ -5,13 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from sentencepiece import SentencePieceProcessor
-from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]  # made when imported
-
 from vaultd.llm.e5_file import E5File
 
 _BLANKS: Final = re.compile(" {2,}")
-_PIECE = ModelProto.SentencePiece
 _MASK: Final = "<mask>"
 
 
@@ -24,6 +20,8 @@ class E5Tokenizer:
     def __init__(self, file: E5File) -> None:
         self.begin, self.end = file.special.begin, file.special.end
         self._rules = file.rules
+        from sentencepiece import SentencePieceProcessor  # several MB, for nothing where another model is used
+
         self._processor = SentencePieceProcessor(model_proto=_model(file))
 
     def tokens(self, text: str) -> list[int]:
@@ -35,14 +33,16 @@ class E5Tokenizer:
 
 def _model(file: E5File) -> bytes:
     """The vocabulary as sentencepiece wants it."""
+    from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]  # made when imported
+
     model, special = ModelProto(), file.special
     for piece, score in file.pieces():
         added = model.pieces.add(piece=piece, score=score)
         if piece == _MASK:
-            added.type = _PIECE.CONTROL
+            added.type = ModelProto.SentencePiece.CONTROL
     for control in (special.begin, special.end, special.pad):
-        model.pieces[control].type = _PIECE.CONTROL
-    model.pieces[special.unknown].type = _PIECE.UNKNOWN
+        model.pieces[control].type = ModelProto.SentencePiece.CONTROL
+    model.pieces[special.unknown].type = ModelProto.SentencePiece.UNKNOWN
     trainer = model.trainer_spec
     trainer.bos_id, trainer.eos_id, trainer.pad_id, trainer.unk_id = (
         special.begin,

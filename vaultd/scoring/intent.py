@@ -11,7 +11,6 @@ from typing import Final
 import numpy as np
 
 from vaultd.core.card import Intent
-from vaultd.scoring import intent_en, intent_zh
 from vaultd.scoring.constants import (
     INTENT_CHARACTERS,
     INTENT_LEAD,
@@ -21,7 +20,7 @@ from vaultd.scoring.constants import (
     INTENT_PROTOTYPE_POINTS,
 )
 from vaultd.scoring.decay import Floats, Reals
-from vaultd.scoring.intent_shape import Shape
+from vaultd.scoring.intent_shape import Cues, Shape
 
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _LATIN = re.compile(r"[a-z]+(?:'[a-z]+)?")
@@ -45,8 +44,19 @@ def intent_by_words(text: str) -> tuple[Intent | None, float]:
 def speaks_of_oneself(text: str) -> bool:
     """Whether the person comes up in their message: I, my, we, 我, 咱 …"""
     folded = _folded(text)
-    language = intent_zh if len(_HAN.findall(folded)) > len(_LATIN.findall(folded)) else intent_en
-    return language.SHAPE.oneself.search(folded) is not None
+    _, shape = _language(len(_HAN.findall(folded)), len(_LATIN.findall(folded)))
+    return shape.oneself.search(folded) is not None
+
+
+def _language(han: int, latin: int) -> tuple[Cues, Shape]:
+    """The patterns of the language that a message is mostly in; compiled when they are first asked for."""
+    if han > latin:
+        from vaultd.scoring import intent_zh
+
+        return intent_zh.CUES, intent_zh.SHAPE
+    from vaultd.scoring import intent_en
+
+    return intent_en.CUES, intent_en.SHAPE
 
 
 def _folded(text: str) -> str:
@@ -56,15 +66,15 @@ def _folded(text: str) -> str:
 def _points(folded: str) -> dict[Intent, float]:
     han, latin = len(_HAN.findall(folded)), len(_LATIN.findall(folded))
     points = dict.fromkeys(Intent, 0.0)
-    language = intent_zh if han > latin else intent_en
-    for intent, weight, pattern in language.CUES:
+    cues, shape = _language(han, latin)
+    for intent, weight, pattern in cues:
         hits = len(pattern.findall(folded))
         if hits:
             points[intent] += weight * (1.0 + _AGAIN * min(hits - 1, 1))
     if _SMILE.search(folded):
         points[Intent.CASUAL] += 2.0
     words = han / _HAN_A_WORD + latin
-    for intent, weight in _shape(folded, language.SHAPE, words):
+    for intent, weight in _shape(folded, shape, words):
         points[intent] += weight
     return points
 
