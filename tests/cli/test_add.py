@@ -57,3 +57,12 @@ def test_a_file_that_is_no_text_or_not_there_is_one_line(run, daemon, home):
 
 def test_a_text_twice_is_wrong_usage(run, daemon):
     assert run("add", "x", "--file", "y").exit_code == 2
+
+
+def test_a_dry_run_says_what_would_become_of_it(run, daemon):
+    answer = {"outcome": "merged", "id": "0123456789ab", "name": "gasket", "path": "dynamic/home/gasket.md"}
+    daemon.answers["POST", "/api/buckets?dry_run=true"] = (200, answer | {"notices": []})
+
+    result = run("add", "--dry-run", "the gasket")
+
+    assert result.stdout == "gasket: is the older memory that it would be joined to\n  dynamic/home/gasket.md\n"

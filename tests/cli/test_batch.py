@@ -72,3 +72,9 @@ def test_a_refusal_is_one_line(run, daemon):
     result = run("migrate")
 
     assert (result.exit_code, result.stderr) == (1, "vaultd: another machine owns the life cycle\n")
+
+
+def test_a_dry_run_of_reindex_says_how_much_it_would_be(run, daemon):
+    daemon.answers["POST", "/api/reindex?dry_run=true"] = (200, {"notes": 1234})
+
+    assert run("reindex", "--dry-run").stdout == "1,234 notes would be read\n"

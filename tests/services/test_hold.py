@@ -159,3 +159,25 @@ async def test_no_name_leads_out_of_its_folder(tmp_path, name):
         assert place.is_relative_to((r.vault / "dynamic").resolve())
         assert len(place.name.encode()) <= 120
         assert r.core.mirror.get(kept.id) is not None
+
+
+async def test_what_would_become_of_a_text_is_told_and_nothing_is_kept(tmp_path):
+    async with running(tmp_path) as r:
+        remember = r.core.services.remember
+        old = await remember(NewMemory("The rice cooker's new gasket is in the second drawer", domain=("Home",)))
+        r.clock.advance(days=2)
+
+        new = await remember.foresee(NewMemory("My sister called from Oslo", domain=("Family",)))
+        twin = await remember.foresee(
+            NewMemory("The rice cooker's new gasket is in the second drawer!", domain=("Home",))
+        )
+        pinned = await remember.foresee(NewMemory("Never ring before nine", pinned=True))
+
+        assert (new.outcome, new.id) == (Outcome.NEW, "")
+        assert new.path.startswith("dynamic/Family/")
+        assert (twin.outcome, twin.id) == (Outcome.MERGED, old.id)
+        assert (pinned.outcome, pinned.path.split("/")[0]) == (Outcome.PINNED, "permanent")
+        assert r.ids() == {old.id}
+        assert [path.name for path in (r.vault / "dynamic").rglob("*.md")] == [old.path.rsplit("/", 1)[1]]
+        kept = await remember(NewMemory("My sister called from Oslo", domain=("Family",)))
+        assert (await remember.foresee(NewMemory("My sister called from Oslo"))).id == kept.id

@@ -35,3 +35,14 @@ async def test_without_a_model_there_are_no_embeddings_to_ask_for(tmp_path):
     async with running(tmp_path, no_model=True) as one:
         with pytest.raises(IndexUnavailable, match="embeddings are off"):
             one.core.services.reindexing.embeddings()
+
+
+async def test_a_dry_run_counts_and_reads_nothing(tmp_path):
+    async with running(tmp_path) as one:
+        await one.write("dynamic/home/gasket_aaaaaaaaaaaa.md", NOTE)
+        await one.embedded()
+
+        assert await one.core.services.reindexing(dry_run=True) == 1
+        assert one.core.services.reindexing.embeddings(dry_run=True) == 0
+        assert not one.core.indexer.anew
+        assert not one.core.pipeline.waiting

@@ -23,6 +23,12 @@ _OUTCOMES: Final[Mapping[str, str]] = {
     "pinned": "kept and pinned",
     "feel": "kept as a feeling",
 }
+_WOULD: Final[Mapping[str, str]] = {
+    "new": "would be kept",
+    "merged": "is the older memory that it would be joined to",
+    "same": "is there already; nothing would be changed",
+    "pinned": "would be kept and pinned",
+}
 _NOTICES: Final[Mapping[str, str]] = {
     "no_model": "No chat model is set, so name, domain and mood are yours or the defaults.",
     "model_failed": "The chat model did not answer; name, domain and mood are the defaults.",
@@ -41,6 +47,7 @@ _NOTICES: Final[Mapping[str, str]] = {
 @click.option("--valence", type=_UNIT, metavar="0-1", help="Mood: 0 bad, 1 good.")
 @click.option("--arousal", type=_UNIT, metavar="0-1", help="Mood: 0 calm, 1 stirred.")
 @click.option("--pin", is_flag=True, help="Never fades, and always surfaces.")
+@click.option("--dry-run", is_flag=True, help="Only say what would become of it.")
 def add(
     text: tuple[str, ...],
     config: Path | None,
@@ -48,11 +55,12 @@ def add(
     as_json: bool,
     file: Path | None,
     pin: bool,
+    dry_run: bool,
     **said: Any,
 ) -> None:
     """Keep a text as a memory.
 
-    The text is what follows, or a file's, or what comes in on standard input.
+    The text is what follows, or a file's, or what comes in on standard input. `vaultd undo` takes it back.
 
     \b
     Examples:
@@ -62,9 +70,13 @@ def add(
     """
     body = {"text": _text(text, file), "pinned": pin, "source": "vaultd add"}
     body |= {key: value for key, value in said.items() if value is not None}
-    answer = reach(load_settings(config, vault)).post("/api/buckets", body)
+    answer = reach(load_settings(config, vault)).post(f"/api/buckets{'?dry_run=true' if dry_run else ''}", body)
     if as_json:
         print_json(answer)
+        return
+    if dry_run:
+        say(f"{answer['name']}: {_WOULD[answer['outcome']]}")
+        say(f"  {answer['path']}")
         return
     say(f"{answer['id']}  {answer['name']}: {_OUTCOMES.get(answer['outcome'], answer['outcome'])}")
     say(f"  {answer['path']}")

@@ -25,21 +25,30 @@ STEPS_SHOWN: Final = 20
 @vault_options
 @json_option
 @click.option("--embeddings", is_flag=True, help="Only ask again for embeddings that are missing or failed.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @click.option("--detach", is_flag=True, help="Do not wait for the end.")
-def reindex(config: Path | None, vault: Path | None, as_json: bool, embeddings: bool, detach: bool) -> None:
+def reindex(
+    config: Path | None, vault: Path | None, as_json: bool, embeddings: bool, dry_run: bool, detach: bool
+) -> None:
     """Read every note again, as if the index were new.
 
     The index follows the vault by itself; this is for the doubt that it did. Searches answer meanwhile.
-    Embeddings of texts that did not change are kept.
+    Embeddings of texts that did not change are kept. Nothing in the vault is written, so nothing needs
+    to be undone.
 
     \b
     Examples:
       vaultd reindex
+      vaultd reindex --dry-run
       vaultd reindex --embeddings
     """
     client = reach(load_settings(config, vault))
-    answer = client.post("/api/reindex" + ("?embeddings=true" if embeddings else ""))
-    total = int(answer["passages" if embeddings else "notes"])
+    answer = client.post(_with_switches("/api/reindex", embeddings=embeddings, dry_run=dry_run))
+    what = "passages" if embeddings else "notes"
+    total = int(answer[what])
+    if dry_run:
+        print_json(answer) if as_json else say(f"{total:,} {what} would be {'embedded' if embeddings else 'read'}")
+        return
     if not detach:
         _watch(client, "pending" if embeddings else "waiting", total, "Embedding" if embeddings else "Reading")
     status = client.get("/api/status")
@@ -80,8 +89,7 @@ def reclassify(config: Path | None, vault: Path | None, as_json: bool, llm: bool
       vaultd reclassify --llm
     """
     client = reach(load_settings(config, vault))
-    options = [name for name, given in (("llm=true", llm), ("dry_run=true", dry_run)) if given]
-    done = _with_progress(client, "/api/reclassify" + ("?" + "&".join(options) if options else ""), "Sorting")
+    done = _with_progress(client, _with_switches("/api/reclassify", llm=llm, dry_run=dry_run), "Sorting")
     _report(done, as_json=as_json, dry_run=dry_run, told=lambda step: f"{step['name']}: {', '.join(step['after'])}")
     if not as_json and done["left"]:
         note(f"{done['left']} say too little to be sorted" + ("" if llm else "; try --llm"))
@@ -103,8 +111,14 @@ def migrate(config: Path | None, vault: Path | None, as_json: bool, dry_run: boo
       vaultd migrate
     """
     client = reach(load_settings(config, vault))
-    done = _with_progress(client, "/api/migrate" + ("?dry_run=true" if dry_run else ""), "Moving")
+    done = _with_progress(client, _with_switches("/api/migrate", dry_run=dry_run), "Moving")
     _report(done, as_json=as_json, dry_run=dry_run, told=lambda step: f"{step['path']} → {step['target']}")
+
+
+def _with_switches(path: str, **switches: bool) -> str:
+    """A path with those that are on."""
+    on = [f"{name}=true" for name, given in switches.items() if given]
+    return f"{path}?{'&'.join(on)}" if on else path
 
 
 def _with_progress(client: DaemonClient, path: str, label: str) -> Mapping[str, Any]:

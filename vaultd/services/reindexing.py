@@ -30,7 +30,7 @@ class Reindexing:
         self._indexer = indexer
         self._queue = queue
 
-    async def __call__(self) -> int:
+    async def __call__(self, *, dry_run: bool = False) -> int:
         """Have all notes read anew, in the background; how many. Raises IndexUnavailable, VaultUnavailable."""
         indexer = self._indexer()
         if indexer is None:
@@ -39,14 +39,17 @@ class Reindexing:
         with self._mirror.lock:
             known = [row.path for row in self._mirror.rows()]
         paths = dict.fromkeys([*scan.stamps, *known])
-        indexer.anew.update(paths)
-        self._pipeline.put_all(paths)
+        if not dry_run:
+            indexer.anew.update(paths)
+            self._pipeline.put_all(paths)
         return len(paths)
 
-    def embeddings(self) -> int:
+    def embeddings(self, *, dry_run: bool = False) -> int:
         """Ask again for what has no embedding, what failed before included; how many passages. Raises IndexUnavailable."""
         queue = self._queue()
         if queue is None:
             raise IndexUnavailable("embeddings are off, or their model is not there; see `vaultd status`")
+        if dry_run:
+            return queue.pending + queue.failed
         queue.offer_pending()
         return queue.pending

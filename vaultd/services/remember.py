@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -13,16 +13,17 @@ from enum import StrEnum
 from vaultd.core import properties as keys
 from vaultd.core.bucket import UNSORTED_DOMAIN, Kind, Role
 from vaultd.core.errors import BadInput, ModelError, VaultError
+from vaultd.core.note import NotePath
 from vaultd.core.query import Noted, Notice, Query
 from vaultd.index.mirror import Mirror
 from vaultd.index.rows import CORE_IMPORTANCE, DEFAULT_IMPORTANCE, NAME_CHARACTERS, Row, body_key
-from vaultd.llm.analyst import Analyst, Annotation
+from vaultd.llm.analyst import Analyst
+from vaultd.services.joining import annotated, appended, body_of, merged_properties
 from vaultd.services.linking import linked, targets
 from vaultd.services.matching import Matching
 from vaultd.services.meaning import Meaning
 from vaultd.services.ownanswer import ids_of_own_answer
-from vaultd.services.scribe import Changes, Scribe
-from vaultd.services.sources import joined
+from vaultd.services.scribe import Scribe
 from vaultd.services.wording import checked_text, name_of, one_line
 from vaultd.settings import Settings
 from vaultd.vault import codec
@@ -34,7 +35,6 @@ SAME_WITHIN = timedelta(days=1)
 TWIN_CHARACTERS = 2_000  # of a new text that are compared with the memories
 TWIN_CANDIDATES = 5
 FEEL_IMPORTANCE = 5
-MOOD_DIGITS = 2
 
 
 class Outcome(StrEnum):
@@ -127,14 +127,33 @@ class Remember:
         self._clock = clock
         self._one_at_a_time = asyncio.Lock()
 
-    async def __call__(self, memory: NewMemory) -> Kept:
-        """Keep a text. Raises BadInput, VaultError; a model that fails is a notice, never a lost text."""
+    async def foresee(self, memory: NewMemory) -> Kept:
+        """What would become of a text; nothing is kept, and no chat model asked. `id` is empty for a new one. Raises BadInput."""
+        memory = self._checked(memory)
+        same = self._same(memory)
+        if same is not None:
+            return same
+        if not memory.feel and not memory.pinned:
+            twin = await self._twin(memory.content, memory.domain, except_id="")
+            if twin is not None:
+                return Kept(Outcome.MERGED, twin.id, twin.name, twin.domain, twin.path)
+        kind = Kind.FEEL if memory.feel else Kind.PERMANENT if memory.pinned else Kind.DYNAMIC
+        outcome = Outcome.FEEL if memory.feel else Outcome.PINNED if memory.pinned else Outcome.NEW
+        name, domain, path = self._place(memory, kind, "…")
+        return Kept(outcome, "", name, domain, path)
+
+    def _checked(self, memory: NewMemory) -> NewMemory:
         memory = _cleaned(memory)
         own = ids_of_own_answer(memory.content, lambda note_id: self._mirror.get(note_id) is not None)
         if own:
             raise BadInput(
                 f"content: this is vaultd's own answer coming back (memories {', '.join(own)}); nothing was kept"
             )
+        return memory
+
+    async def __call__(self, memory: NewMemory) -> Kept:
+        """Keep a text. Raises BadInput, VaultError; a model that fails is a notice, never a lost text."""
+        memory = self._checked(memory)
         async with self._one_at_a_time:
             same = self._same(memory)
             if same is not None:
@@ -154,7 +173,7 @@ class Remember:
 
     def _same(self, memory: NewMemory) -> Kept | None:
         bodies = dict.fromkeys((memory.content, self._linked(memory, Kind.DYNAMIC)))
-        rows = [self._mirror.with_body(body_key(_body(body))) for body in bodies]
+        rows = [self._mirror.with_body(body_key(body_of(body))) for body in bodies]
         row = next((found for found in rows if found is not None), None)
         if row is None or row.role is not Role.BUCKET or row.kind is Kind.ARCHIVED:
             return None
@@ -227,8 +246,7 @@ class Remember:
 
     async def _write(self, memory: NewMemory, kind: Kind, outcome: Outcome) -> Kept:
         note_id = new_id()
-        name = memory.name or name_of(memory.content)
-        domain = memory.domain or (() if kind is Kind.FEEL else (UNSORTED_DOMAIN,))
+        name, domain, path = self._place(memory, kind, note_id)
         now = self._clock()
         created = memory.created or now
         record: dict[str, object] = {
@@ -248,13 +266,19 @@ class Remember:
         }
         if memory.source:
             record[keys.SOURCE] = memory.source
-        path = self._layout.bucket_path(kind=kind, domain=domain[0] if domain else "", name=name, note_id=note_id)
-        raw = codec.new_note(record, _body(self._linked(memory, kind)))  # type: ignore[arg-type]
+        raw = codec.new_note(record, body_of(self._linked(memory, kind)))  # type: ignore[arg-type]
         receipt = await self._scribe.create(path, raw, why="hold")
         said = {"name": memory.name, "domain": memory.domain, "tags": memory.tags}
         assumed = [key for key, value in said.items() if not value]
         assumed += [key for key in ("valence", "arousal") if getattr(memory, key) is None]
         return Kept(outcome, note_id, name, domain, receipt.path, tuple(assumed))
+
+    def _place(self, memory: NewMemory, kind: Kind, note_id: str) -> tuple[str, tuple[str, ...], NotePath]:
+        """Name, domain and path of a new memory."""
+        name = memory.name or name_of(memory.content)
+        domain = memory.domain or (() if kind is Kind.FEEL else (UNSORTED_DOMAIN,))
+        path = self._layout.bucket_path(kind=kind, domain=domain[0] if domain else "", name=name, note_id=note_id)
+        return name, domain, path
 
     def _linked(self, memory: NewMemory, kind: Kind) -> str:
         links = self._settings().wikilink
@@ -294,12 +318,12 @@ class Remember:
             except ModelError as exc:
                 notices.append(Noted(Notice.MODEL_FAILED, {"reason": str(exc)}))
         now = self._clock()
-        changes = _merged_properties(twin, memory, now)
+        changes = merged_properties(twin, memory, now)
 
         def edit(raw: bytes) -> bytes:
             body = codec.decode(twin.path, raw, twin.stamp).body
             whole = rewritten if rewritten is not None and body.strip() == old.strip() else None
-            text = _body(whole) if whole is not None else _appended(body, memory.content, now)
+            text = body_of(whole) if whole is not None else appended(body, memory.content, now)
             return codec.set_properties(twin.path, codec.replace_body(twin.path, raw, text), changes)
 
         receipt = await self._scribe.change(twin.path, edit, why="merge")
@@ -320,7 +344,7 @@ class Remember:
         row = self._mirror.get(kept.id)
         if row is None:
             return kept
-        changes = _annotations(memory, annotation)
+        changes = annotated(memory, annotation)
         await self._scribe.set_properties(row.path, changes, why="annotate")
         row = self._mirror.get(kept.id) or row
         target = self._layout.bucket_path(
@@ -333,55 +357,3 @@ class Remember:
         if target != path:
             path = (await self._scribe.move(path, target, why="annotate")).path
         return replace(kept, name=row.name, domain=row.domain, path=path, assumed=())
-
-
-def _body(content: str) -> str:
-    return content.rstrip() + "\n"
-
-
-def _appended(body: str, content: str, now: datetime) -> str:
-    return f"{body.rstrip()}\n\n---\n\n*{now:%Y-%m-%d %H:%M}*\n\n{_body(content)}"
-
-
-def union(first: Sequence[str], second: Sequence[str]) -> list[str]:
-    """Both lists in order, each word once."""
-    return list(dict.fromkeys((*first, *second)))
-
-
-def _merged_properties(twin: Row, memory: NewMemory, now: datetime) -> Changes:
-    changes: dict[str, object] = {keys.LAST_ACTIVE: now}
-    tags = union(twin.tags, memory.tags)
-    if tags != list(twin.tags):
-        changes[keys.TAGS] = tags
-    domain = [d for d in union(twin.domain, memory.domain) if d != UNSORTED_DOMAIN] or [UNSORTED_DOMAIN]
-    if domain != list(twin.domain):
-        changes[keys.DOMAIN] = domain
-    if memory.importance > twin.importance:
-        changes[keys.IMPORTANCE] = memory.importance
-    sources = joined(twin.source, memory.source)
-    if sources != twin.source:
-        changes[keys.SOURCE] = sources
-    for key, old, new in (
-        (keys.VALENCE, twin.valence, memory.valence),
-        (keys.AROUSAL, twin.arousal, memory.arousal),
-    ):
-        if new is not None and new != old:
-            changes[key] = round((old + new) / 2, MOOD_DIGITS)
-    return changes  # type: ignore[return-value]
-
-
-def _annotations(memory: NewMemory, annotation: Annotation) -> Changes:
-    """What the model adds; what the caller said always wins."""
-    changes: dict[str, object] = {}
-    if not memory.name and annotation.name:
-        changes[keys.NAME] = one_line(annotation.name)[:NAME_CHARACTERS]
-    if not memory.domain and annotation.domain:
-        changes[keys.DOMAIN] = list(annotation.domain)
-    tags = union(memory.tags, annotation.tags)
-    if tags:
-        changes[keys.TAGS] = tags
-    if memory.valence is None:
-        changes[keys.VALENCE] = annotation.valence
-    if memory.arousal is None:
-        changes[keys.AROUSAL] = annotation.arousal
-    return changes  # type: ignore[return-value]

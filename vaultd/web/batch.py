@@ -23,9 +23,12 @@ class Batch:
 
     async def reindex(self, request: Request) -> Response:
         """Read every note again, or ask again for missing embeddings; goes on in the background."""
+        dry_run = flag_parameter(request, "dry_run")
+        status = 200 if dry_run else 202
         if flag_parameter(request, "embeddings"):
-            return answered(request, {"passages": self._services.reindexing.embeddings()}, status=202)
-        return answered(request, {"notes": await self._services.reindexing()}, status=202)
+            passages = self._services.reindexing.embeddings(dry_run=dry_run)
+            return answered(request, {"passages": passages}, status=status)
+        return answered(request, {"notes": await self._services.reindexing(dry_run=dry_run)}, status=status)
 
     async def reclassify(self, request: Request) -> Response:
         """Give memories without a topic area one."""
@@ -53,7 +56,10 @@ class Batch:
                 "/api/reindex",
                 self.reindex,
                 "Read every note again, in the background",
-                parameters=[Parameter("embeddings", "only ask again for what has no embedding", {"type": "boolean"})],
+                parameters=[
+                    _DRY_RUN,
+                    Parameter("embeddings", "only ask again for what has no embedding", {"type": "boolean"}),
+                ],
                 status=202,
             ),
             Endpoint(

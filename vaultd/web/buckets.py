@@ -143,7 +143,8 @@ class Buckets:
             source_bucket=text_field(raw, "source_bucket", "") or "",
             source=text_field(raw, "source") or "dashboard",
         )
-        kept = await self._services.remember(memory)
+        dry_run = flag_parameter(request, "dry_run")
+        kept = await (self._services.remember.foresee(memory) if dry_run else self._services.remember(memory))
         data = {
             "outcome": kept.outcome.value,
             "id": kept.id,
@@ -153,7 +154,7 @@ class Buckets:
             "assumed": list(kept.assumed),
             "notices": [{"code": one.notice.value, **one.values} for one in kept.notices],
         }
-        return answered(request, data, status=201)
+        return answered(request, data, status=200 if dry_run else 201)
 
     async def change(self, request: Request) -> Response:
         """Change what is given; with If-Match only if nobody else did meanwhile."""
@@ -242,7 +243,15 @@ class Buckets:
                     },
                 },
             ),
-            Endpoint("POST", "/api/buckets", self.create, "Keep a new memory", body=_NEW_SCHEMA, status=201),
+            Endpoint(
+                "POST",
+                "/api/buckets",
+                self.create,
+                "Keep a new memory",
+                parameters=[Parameter("dry_run", "only say what would become of it", {"type": "boolean"})],
+                body=_NEW_SCHEMA,
+                status=201,
+            ),
             Endpoint(
                 "GET",
                 "/api/bucket/{id}",
