@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import random
 import statistics
 import tempfile
 import time
 from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the daemon has it; read when numpy is imported
 
 from tests.fakes import FakeEmbedder
 from tests.web.served import bucket, served

@@ -19,6 +19,11 @@ def few_heaps() -> None:
             ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _HEAPS)
 
 
+def one_thread_for_products() -> None:
+    """Before numpy is imported: threads that wait for each other's share of a matrix product cost more than they save."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
 def give_back() -> None:
     """Hand free memory to the system, after something large was let go. Does nothing where that is not known."""
     if sys.platform == "linux":

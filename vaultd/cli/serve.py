@@ -9,6 +9,7 @@ import click
 from vaultd.cli.options import load_settings, vault_of, vault_options
 from vaultd.cli.output import note, progress
 from vaultd.core.errors import AlreadyServed
+from vaultd.frugal import one_thread_for_products
 from vaultd.settings import KEYS, Settings
 
 
@@ -50,6 +51,7 @@ def serve(
 
 def run_daemon(settings: Settings, config: Path | None = None, *, any_port: bool = False) -> int:
     """Run the daemon until it is stopped; its exit code. Raises VaultdError."""
+    one_thread_for_products()  # before numpy is imported
     from vaultd.launch import run  # the heaviest import there is: only this command pays it
 
     return run(settings, config, any_port=any_port, progress_bar=progress)

@@ -94,8 +94,7 @@ class Store:
 
         Raises IndexUnavailable, StorageFull.
         """
-        for name, value in (("LANCEDB_LOG", "error"), ("OPENBLAS_NUM_THREADS", "1")):
-            os.environ.setdefault(name, value)
+        os.environ.setdefault("LANCEDB_LOG", "error")
         lancedb = import_lancedb(whole=self._uri.startswith("db://"))
 
         if self._local:
