@@ -6,6 +6,7 @@ import pytest
 
 from tests.e2e.browser import chromium, window
 from tests.e2e.daemon import serving
+from tests.model_server import CHAT_MODEL, ModelServer, reply
 
 pytestmark = pytest.mark.e2e
 
@@ -69,6 +70,7 @@ PAGES = (
     "/dashboard/network",
     "/dashboard/cards",
     "/memory/edit?id=20260101-001",
+    "/dashboard/chat",
     "/dashboard/import",
     "/dashboard/settings",
     "/dashboard/health",
@@ -92,6 +94,35 @@ def test_a_hostile_note_runs_nothing_in_any_tab(browser, daemon):
                 ".filter((name) => name.startsWith('on'))"
             )
             assert attributes == [], path
+
+
+def test_a_hostile_answer_of_a_model_and_a_hostile_import_run_nothing(browser, tmp_path):
+    source = tmp_path / "bad.md"
+    source.write_text(f"# {NAME}\n\n## User\n\n{HOSTILE}\n\n## Assistant\n\n{HOSTILE}\n", encoding="utf-8")
+    with ModelServer() as model:
+        model.default = reply.content(HOSTILE)
+        env = {"VAULTD_BASE_URL": model.url, "VAULTD_API_KEY": "k", "VAULTD_LLM__MODEL": CHAT_MODEL}
+        with (
+            serving(tmp_path / "vault", tmp_path / "s", VAULTD_EMBEDDING__PROVIDER="none", **env) as daemon,
+            window(browser, daemon) as w,
+        ):
+            w.open("/dashboard/chat")
+            w.page.get_by_label("Message").fill(HOSTILE)
+            w.page.get_by_role("button", name="Send").click()
+            w.page.locator(".bubble.assistant .note", has_text="seven").wait_for()
+            assert w.page.evaluate("window.__ran") is None
+            w.open("/dashboard/import")
+            w.page.locator("#import-file").set_input_files(str(source))
+            w.page.locator(".preflight").wait_for()
+            w.page.locator('select[data-option="mode"]').select_option("notes")
+            w.page.get_by_role("button", name="Start").click()
+            w.page.locator(".job-state.done").wait_for()
+            w.page.get_by_text("Review", exact=True).click()
+            w.page.locator(".review li").first.wait_for()
+            w.page.get_by_text("Patterns", exact=True).click()
+            w.page.wait_for_timeout(300)
+            assert w.page.evaluate("window.__ran") is None
+            assert w.page.locator("#page iframe, #page script, #page object, #page embed").count() == 0
 
 
 def test_the_text_of_a_hostile_note_is_still_readable(browser, daemon):

@@ -19,6 +19,7 @@ from vaultd.web.auth import Auth, Token
 from vaultd.web.drain import Closing
 from vaultd.web.events import EventHub
 from vaultd.web.guards import ServerNames
+from vaultd.web.oauth import OAuth
 
 TOKEN = "owner-token-that-is-long-enough-to-be-safe"
 
@@ -53,8 +54,8 @@ class Served:
 
 
 @contextlib.asynccontextmanager
-async def served(tmp_path: Path, **options) -> AsyncIterator[Served]:
-    """The application over tmp_path/vault; `options` are those of `running`."""
+async def served(tmp_path: Path, *, public_url: str = "", **options) -> AsyncIterator[Served]:
+    """The application over tmp_path/vault, with OAuth at a public URL; `options` are those of `running`."""
     async with running(tmp_path, **options) as one:
         closing = Closing()
         events = EventHub(closing=closing)
@@ -66,9 +67,10 @@ async def served(tmp_path: Path, **options) -> AsyncIterator[Served]:
         async def dream() -> str:
             return render.reflection(await services.reflect(), "en")
 
+        auth = Auth([Token("owner", TOKEN)], clock=one.clock)
         parts = WebParts(
             services=services,
-            auth=Auth([Token("owner", TOKEN)], clock=one.clock),
+            auth=auth,
             names=ServerNames.of(ServerSettings(host="127.0.0.1", port=8000)),
             closing=closing,
             events=events,
@@ -80,6 +82,7 @@ async def served(tmp_path: Path, **options) -> AsyncIterator[Served]:
             reconcile=lambda: None,
             breath=breath,
             dream=dream,
+            oauth=OAuth(public_url, auth, tmp_path / "connectors.json", clock=one.clock) if public_url else None,
         )
         app = build_app(parts)
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
