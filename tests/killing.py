@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.fakes import FakeClock
 from tests.running import running, snapshot
 from vaultd.core.note import NotePath
-from vaultd.services.remember import NewMemory
+from vaultd.services.newmemory import NewMemory
 from vaultd.services.revise import Revision
 from vaultd.vault.atomic import remove_leftovers
 

@@ -11,7 +11,7 @@ from tests.running import Running, running, snapshot
 from vaultd.core.errors import BadInput, LostRace, NoSuchMemory, UnwritableNote
 from vaultd.core.note import NotePath
 from vaultd.core.query import Query
-from vaultd.services.remember import NewMemory
+from vaultd.services.newmemory import NewMemory
 from vaultd.services.revise import Revision
 from vaultd.vault.reader import Scan
 

@@ -12,7 +12,8 @@ from vaultd.compose import embedding_model
 from vaultd.core.query import Query
 from vaultd.llm.budget import RequestBudget
 from vaultd.llm.local import LocalEmbedder
-from vaultd.services.remember import NewMemory, Outcome
+from vaultd.services.newmemory import NewMemory
+from vaultd.services.remember import Outcome
 from vaultd.settings import ChatModelSettings, Settings
 
 

@@ -4,7 +4,7 @@ import threading
 from tests.fakes import FakeEmbedder
 from tests.running import running
 from vaultd.core.errors import ModelBadAnswer, ModelBusy
-from vaultd.services.remember import NewMemory
+from vaultd.services.newmemory import NewMemory
 from vaultd.services.revise import Revision
 
 

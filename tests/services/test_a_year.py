@@ -10,7 +10,7 @@ from tests.fakes import FakeClock
 from tests.running import running
 from vaultd.core.bucket import Kind
 from vaultd.core.query import Query
-from vaultd.services.remember import NewMemory
+from vaultd.services.newmemory import NewMemory
 from vaultd.services.revise import Revision
 
 START = datetime(2026, 1, 1, 9, 0, tzinfo=UTC)

@@ -1,5 +1,5 @@
 from tests.running import running
-from vaultd.services.remember import NewMemory
+from vaultd.services.newmemory import NewMemory
 from vaultd.services.revise import Revision
 
 

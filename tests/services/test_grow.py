@@ -4,7 +4,8 @@ from tests.fakes import FakeAnalyst
 from tests.running import running
 from vaultd.core.errors import BadInput, ModelTimedOut, ModelUnavailable
 from vaultd.llm.analyst import Annotation, Piece
-from vaultd.services.remember import NewMemory, Outcome
+from vaultd.services.newmemory import NewMemory
+from vaultd.services.remember import Outcome
 
 DIARY = "今天去医院体检，结果还好；晚上和朋友吃饭聊了很多；最近有点焦虑，睡得不好。"
 PIECES = (

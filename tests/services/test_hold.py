@@ -5,7 +5,8 @@ from tests.running import running
 from vaultd.core.errors import BadInput, ModelTimedOut
 from vaultd.core.query import Notice, Query
 from vaultd.llm.analyst import Annotation
-from vaultd.services.remember import NewMemory, Outcome
+from vaultd.services.newmemory import NewMemory
+from vaultd.services.remember import Outcome
 
 
 async def test_a_text_is_a_note_and_the_next_call_finds_it(tmp_path):

@@ -8,7 +8,7 @@ from tests.fakes import FakeClock
 from tests.running import running
 from vaultd.core.bucket import Kind
 from vaultd.core.query import Query
-from vaultd.services.remember import NewMemory
+from vaultd.services.newmemory import NewMemory
 from vaultd.services.revise import Revision
 
 QUIET = {"minutes": 3}

@@ -2,7 +2,8 @@ import dataclasses
 
 from tests.running import running
 from vaultd.services.linking import linked
-from vaultd.services.remember import NewMemory, Outcome
+from vaultd.services.newmemory import NewMemory
+from vaultd.services.remember import Outcome
 from vaultd.settings import Settings, WikilinkSettings
 
 ON = dataclasses.replace(Settings(), wikilink=WikilinkSettings(enabled=True))

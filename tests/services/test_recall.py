@@ -1,6 +1,6 @@
 from tests.running import running
 from vaultd.core.query import Mark, Notice, Query
-from vaultd.services.remember import NewMemory
+from vaultd.services.newmemory import NewMemory
 
 
 def note(note_id, body, *, created="2026-11-20T08:00:00+00:00", kind="dynamic", **properties):

@@ -4,7 +4,7 @@ from tests.running import running
 from vaultd.core.bucket import Kind
 from vaultd.core.errors import BadInput, NoSuchMemory
 from vaultd.core.query import Query
-from vaultd.services.remember import NewMemory
+from vaultd.services.newmemory import NewMemory
 from vaultd.services.revise import Revision
 
 

@@ -9,7 +9,8 @@ from datetime import datetime
 
 from vaultd.core.errors import BadInput, ModelError, VaultdError
 from vaultd.llm.analyst import Analyst
-from vaultd.services.remember import Care, Kept, NewMemory, Outcome, Remember
+from vaultd.services.newmemory import Care, NewMemory
+from vaultd.services.remember import Kept, Outcome, Remember
 from vaultd.services.waiting import Waiting
 from vaultd.services.wording import checked_text, name_of
 

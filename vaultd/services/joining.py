@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from vaultd.core import properties as keys
 from vaultd.core.bucket import UNSORTED_DOMAIN
 from vaultd.index.rows import NAME_CHARACTERS, Row
 from vaultd.llm.analyst import Annotation
+from vaultd.services.newmemory import NewMemory
 from vaultd.services.scribe import Changes
 from vaultd.services.sources import joined
 from vaultd.services.wording import one_line
-
-if TYPE_CHECKING:
-    from vaultd.services.remember import NewMemory
 
 MOOD_DIGITS = 2
 

@@ -16,15 +16,16 @@ from vaultd.core.errors import BadInput, ModelError, VaultError
 from vaultd.core.note import NotePath
 from vaultd.core.query import Noted, Notice, Query
 from vaultd.index.mirror import Mirror
-from vaultd.index.rows import CORE_IMPORTANCE, DEFAULT_IMPORTANCE, NAME_CHARACTERS, Row, body_key
+from vaultd.index.rows import CORE_IMPORTANCE, Row, body_key
 from vaultd.llm.analyst import Analyst
 from vaultd.services.joining import annotated, appended, body_of, merged_properties
 from vaultd.services.linking import linked, targets
 from vaultd.services.matching import Matching
 from vaultd.services.meaning import Meaning
+from vaultd.services.newmemory import Care, NewMemory, cleaned
 from vaultd.services.ownanswer import ids_of_own_answer
 from vaultd.services.scribe import Scribe
-from vaultd.services.wording import checked_text, name_of, one_line
+from vaultd.services.wording import name_of
 from vaultd.settings import Settings
 from vaultd.vault import codec
 from vaultd.vault.layout import Layout
@@ -47,33 +48,6 @@ class Outcome(StrEnum):
     FEEL = "feel"
 
 
-class Care(StrEnum):
-    """What is done with a text beyond keeping it."""
-
-    ALL = "all"  # a chat model says of it what its teller did not; it joins a memory that says the same
-    JOIN = "join"  # its teller has said everything; it joins a memory that says the same
-    NONE = "none"
-
-
-@dataclass(frozen=True, slots=True)
-class NewMemory:
-    """A text to keep, and what its teller says of it; None and empty are "not said"."""
-
-    content: str
-    name: str = ""
-    domain: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    valence: float | None = None
-    arousal: float | None = None
-    importance: int = DEFAULT_IMPORTANCE
-    pinned: bool = False
-    feel: bool = False
-    source_bucket: str = ""
-    source: str = ""
-    created: datetime | None = None
-    care: Care = Care.ALL
-
-
 @dataclass(frozen=True, slots=True)
 class Kept:
     """Where a text is kept now. `assumed` names the properties that fell back to their defaults."""
@@ -90,17 +64,6 @@ class Kept:
 def new_id() -> str:
     """A fresh bucket id: 12 hex characters."""
     return secrets.token_hex(6)
-
-
-def _cleaned(memory: NewMemory) -> NewMemory:
-    return replace(
-        memory,
-        content=checked_text(memory.content),
-        name=one_line(memory.name)[:NAME_CHARACTERS],
-        domain=tuple(filter(None, map(one_line, memory.domain))),
-        tags=tuple(filter(None, map(one_line, memory.tags))),
-        source=one_line(memory.source),
-    )
 
 
 class Remember:
@@ -143,7 +106,7 @@ class Remember:
         return Kept(outcome, "", name, domain, path)
 
     def _checked(self, memory: NewMemory) -> NewMemory:
-        memory = _cleaned(memory)
+        memory = cleaned(memory)
         own = ids_of_own_answer(memory.content, lambda note_id: self._mirror.get(note_id) is not None)
         if own:
             raise BadInput(

@@ -12,7 +12,7 @@ from pydantic import Field
 from vaultd.core.errors import BadInput, NoSuchMemory
 from vaultd.core.query import split_list
 from vaultd.services import Services
-from vaultd.services.remember import NewMemory
+from vaultd.services.newmemory import NewMemory
 from vaultd.services.revise import Revision
 from vaultd.tools import render
 from vaultd.tools.arguments import Flag, Number, Text, Whole, Words, both, flag, unit

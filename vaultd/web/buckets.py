@@ -14,7 +14,7 @@ from vaultd.core.query import split_list
 from vaultd.services import Services
 from vaultd.services.browsing import Detail
 from vaultd.services.listing import Page, Sort, State
-from vaultd.services.remember import NewMemory
+from vaultd.services.newmemory import NewMemory
 from vaultd.services.revise import Revision
 from vaultd.web import shapes
 from vaultd.web.endpoints import (

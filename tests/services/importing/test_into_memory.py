@@ -17,7 +17,7 @@ from vaultd.llm.analyst import Piece
 from vaultd.services.importing.hands import Hands, KeptAs
 from vaultd.services.importing.importer import Importer
 from vaultd.services.importing.jobs import ImportOptions, JobState, Mode
-from vaultd.services.remember import NewMemory
+from vaultd.services.newmemory import NewMemory
 
 OLD = "Flossing every evening keeps the gums healthy, says the dentist."
 NEWS = "Flossing every evening keeps the gums healthy, says the dentist again."

@@ -18,7 +18,8 @@ from vaultd.services.browsing import Browse
 from vaultd.services.importing.formats.markdown import NO_STAMP
 from vaultd.services.importing.hands import Hands, Kept, KeptAs
 from vaultd.services.importing.turns import WholeNote
-from vaultd.services.remember import Care, NewMemory, Outcome, Remember
+from vaultd.services.newmemory import Care, NewMemory
+from vaultd.services.remember import Outcome, Remember
 from vaultd.services.revise import Revise, Revision
 from vaultd.services.scribe import Scribe
 from vaultd.vault import codec
