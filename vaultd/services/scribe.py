@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Final
 
-from vaultd.core.errors import LostRace
+from vaultd.core.errors import LostRace, VaultError
 from vaultd.core.note import NotePath, PropertyValue, Receipt
 from vaultd.index.indexer import BatchReport
 from vaultd.vault import codec
@@ -126,8 +126,12 @@ class Scribe:
     ) -> Receipt:
         """Change a note and give it another path, undone together."""
         with self.together(why):
-            await self.change(path, edit, why=why)
-            return await self.move(path, target, why=why)
+            await asyncio.to_thread(self._writer.change, path, edit, why=why)
+            try:
+                return await self.move(path, target, why=why)
+            except VaultError:
+                await self._pipeline.look(path)
+                raise
 
     def together(self, why: str) -> contextlib.AbstractContextManager[str]:
         """What is written inside is undone together."""
