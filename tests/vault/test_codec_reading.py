@@ -221,3 +221,19 @@ def test_the_torture_vault_is_written_with_its_links_and_long_names(tmp_path):
     assert all((tmp_path / "vault" / hazard.path).read_bytes() == raw for hazard, raw in torture.hazards(1))
     assert max(len(Path(hazard.path).name.encode()) for hazard in made) == 255
     assert (tmp_path / "vault" / "dangling.md").is_symlink()
+
+
+@pytest.mark.parametrize("written", ["12e345678901", "123456e78901", "012345678901", "123456789012", "1"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("comment", ["", "   # mine", " "])
+def test_an_id_that_yaml_takes_for_a_number_is_what_stands_there(written, newline, comment):
+    note = read(newline.join(["---", "n: 0123", f"id: {written}{comment}", "---", "body", ""]))
+
+    assert note.properties == {"n": 123, "id": written}
+
+
+@pytest.mark.parametrize("block", ["id: [1]", "id: yes", "id: -1", "{id: 1}", "id: true", "id:"])
+def test_any_other_id_is_read_as_obsidian_does(block):
+    note = read(f"---\n{block}\n---\nbody\n")
+
+    assert note.properties["id"] in ([1], "yes", -1, 1, True, None)

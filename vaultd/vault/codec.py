@@ -16,7 +16,7 @@ from typing import Final
 
 from vaultd.core.errors import UnreadableNote, UnwritableNote
 from vaultd.core.note import FileStamp, Note, NotePath, NoteProblem, PropertyValue
-from vaultd.core.properties import parse_moment
+from vaultd.core.properties import ID, parse_moment
 from vaultd.core.text import clean_text
 from vaultd.vault import bodies, edits, frontmatter
 from vaultd.vault.edits import NewValue
@@ -38,6 +38,7 @@ __all__ = [
 
 MAX_NOTE_BYTES: Final = 10 * 1024 * 1024
 
+_NUMBER_AS_ID: Final = re.compile(r"^id:[ \t]+([0-9][\w.+-]*)[ \t]*(?:[ \t]#.*)?\r?$", re.MULTILINE | re.ASCII)
 _NOWHERE: Final = timezone(timedelta(0), "no zone written")  # told from UTC by identity
 
 
@@ -61,7 +62,16 @@ def decode(path: NotePath, raw: bytes, stamp: FileStamp) -> Note:
     The body's newlines are `\\n`, however the file has them.
     """
     parts, properties, problem = _read(raw)
-    return Note(path, properties, bodies.unified(parts.body), checksum(raw), stamp, problem)
+    read = _with_written_id(properties, parts.header)
+    return Note(path, read, bodies.unified(parts.body), checksum(raw), stamp, problem)
+
+
+def _with_written_id(properties: Mapping[str, PropertyValue], header: str) -> Mapping[str, PropertyValue]:
+    """One id in 250 is a number to YAML (`12e345678901` is infinity); to whoever wrote it, it is what stands there."""
+    if not isinstance(properties.get(ID), int | float):
+        return properties
+    written = _NUMBER_AS_ID.search(header)
+    return properties if written is None else {**properties, ID: written[1]}
 
 
 def set_properties(path: str, raw: bytes, changes: Mapping[str, NewValue | Remove]) -> bytes:
