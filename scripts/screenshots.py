@@ -35,6 +35,9 @@ SHOTS = (
     ("health", "/dashboard/health", "en", False, DESKTOP),
     ("phone-memories", "/dashboard/memories", "en", False, PHONE),
     ("phone-memory-dark", "/dashboard/memories/{id}", "zh", True, PHONE),
+    ("settings-dark", "/dashboard/settings", "zh", True, DESKTOP),
+    ("phone-health-dark", "/dashboard/health", "en", True, PHONE),
+    ("phone-network", "/dashboard/network", "zh", False, PHONE),
     ("phone-breath", "/dashboard/breath?q=外婆住院", "zh", False, PHONE),
 )
 
