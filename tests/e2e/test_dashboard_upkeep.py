@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import UTC, datetime
 
 import pytest
@@ -123,6 +124,23 @@ def test_a_connector_is_seen_and_shut_out(browser, tmp_path):
         w.page.get_by_role("dialog").get_by_role("button", name="Shut out").click()
         w.page.get_by_text("Nobody has been let in yet").wait_for()
     assert OAuthStore(state / "connectors.json", clock=_now).grant_of_access(issued.access) is None
+
+
+def test_an_open_page_finds_the_daemon_again_after_a_restart(browser, tmp_path):
+    options = ("--port", str(free_port()))
+    vault, state, none = tmp_path / "vault", tmp_path / "s", {"VAULTD_EMBEDDING__PROVIDER": "none"}
+    with contextlib.ExitStack() as stack:
+        with serving(vault, state, *options, **none) as daemon:
+            w = stack.enter_context(window(browser, daemon))
+            w.open("/dashboard/memories")
+            w.page.get_by_text("No memories yet").wait_for()
+        w.page.get_by_text("Offline").wait_for()
+        stack.enter_context(serving(vault, state, *options, **none))
+        w.page.get_by_text("0 notes").wait_for()
+        (vault / "dynamic").mkdir()
+        (vault / "dynamic" / "new.md").write_text("---\nid: eeeeeeeeeeee\nname: Back again\n---\nHello\n")
+        w.page.locator("a.entry", has_text="Back again").wait_for()
+        w.errors.clear()  # the browser logs that nobody answered
 
 
 def _now() -> datetime:

@@ -204,3 +204,15 @@ async def test_a_page_that_did_not_change_is_not_sent_again(tmp_path):
         await web.patch(f"/api/bucket/{A}", {"importance": 2})
         third = await web.client.get("/api/buckets", headers={"If-None-Match": first.headers["etag"]})
         assert third.status_code == 200
+
+
+async def test_a_long_list_is_sent_compressed(tmp_path):
+    async with served(tmp_path) as web:
+        for i in range(20):
+            await web.one.write(f"dynamic/{i}.md", bucket(f"{i:012x}", "one of many that are much alike"))
+
+        zipped = await web.client.get("/api/buckets", headers={"Accept-Encoding": "gzip"})
+        plain = await web.client.get("/api/buckets", headers={"Accept-Encoding": "identity"})
+
+        assert zipped.headers["content-encoding"] == "gzip" and "content-encoding" not in plain.headers
+        assert int(zipped.headers["content-length"]) < len(plain.content) / 4 and zipped.json() == plain.json()
