@@ -109,3 +109,31 @@ def test_get_masks_secrets_and_refuses_unknown_names(run):
 
 def test_example_is_printed_whole(run):
     assert run("config", "example").stdout == example()
+
+
+@pytest.fixture
+def settled(run, home, daemon) -> str:
+    """The settings file that a running daemon has read, too."""
+    run("config", "set", "vault.path", str(home / "Notes"))
+    file = str(home / ".config/vaultd/config.yaml")
+    daemon.answers |= {("GET", "/api/config"): (200, {"file": file}), ("POST", "/api/config"): (200, {"changed": []})}
+    return file
+
+
+def test_a_running_daemon_goes_by_a_hot_setting_at_once(run, daemon, settled):
+    result = run("config", "set", "matching.fuzzy_threshold", "60")
+
+    assert daemon.seen[-1] == ("POST", "/api/config", {"matching.fuzzy_threshold": "60"})
+    assert result.stderr == "The running daemon goes by it.\n"
+
+
+def test_what_is_not_hot_or_of_another_file_waits_for_the_next_start(run, daemon, settled):
+    waits = "The running daemon takes it up when it is started again.\n"
+
+    assert run("config", "set", "server.port", "8123").stderr == waits
+    assert run("config", "set", "language", "en", "--config", "other.yaml").stderr == waits
+    assert not [method for method, path, _ in daemon.seen if method == "POST"]
+
+
+def test_where_no_daemon_runs_nobody_is_spoken_of(run, home):
+    assert run("config", "set", "language", "en").stderr == ""

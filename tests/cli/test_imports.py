@@ -69,7 +69,7 @@ def test_an_import_says_what_is_in_the_file_asks_and_tells_what_came_in(run, imp
         "  from 2026-05-01 to 2026-06-01\n"
         "  such as: Tea\n"
         "  brought in before, and left out: 1 conversation, 4 turns\n"
-        "  3 attachments are noted, not taken over\n"
+        "  noted by name, not taken over: 3 attachments\n"
         "  clock.html is left out\n"
         "  the chat model will be asked about 5 times (2,000 tokens), and once for each memory that joins an older one\n"
         "memories: 3 new, 1 joined to older ones\n"

@@ -8,6 +8,7 @@ from typing import Final
 
 import click
 
+from vaultd.cli.client import DaemonClient
 from vaultd.cli.clientfiles import Written
 from vaultd.cli.clients import CLIENTS, Connection, snippet, write_client
 from vaultd.cli.options import config_option, json_option, load_settings, vault_of, vault_options
@@ -110,7 +111,7 @@ def get(config: Path | None, key: str) -> None:
 def set_(config: Path | None, key: str, value: str) -> None:
     """Write one setting into the settings file.
 
-    Only its line changes; all comments stay.
+    Only its line changes; all comments stay. A daemon that runs goes by it at once where that is possible.
 
     \b
     Examples:
@@ -125,8 +126,25 @@ def set_(config: Path | None, key: str, value: str) -> None:
     winner = next((name for name in variables(KEYS[key]) if os.environ.get(name, "").strip()), None)
     if winner:
         note(f"The variable {winner} is set and wins over the file.")
-    else:
-        note("A running daemon takes it up when it is started again.")
+        return
+    taken_up = _taken_up(path, key, value)
+    if taken_up is not None:
+        note(
+            "The running daemon goes by it." if taken_up else "The running daemon takes it up when it is started again."
+        )
+
+
+def _taken_up(path: Path, key: str, value: str) -> bool | None:
+    """Whether the daemon that these settings are for goes by a new value now; None where none runs."""
+    settings = load_settings(path).settings
+    runtime = None if settings.vault.path is None else find_daemon(settings.vault.path, settings.state_dir)
+    if runtime is None:
+        return None
+    client = DaemonClient(runtime)
+    if not KEYS[key].hot or client.get("/api/config")["file"] != str(path.absolute()):
+        return False
+    client.post("/api/config", {key: value})
+    return True
 
 
 def _file(config: Path | None) -> Path:

@@ -89,7 +89,7 @@ def tell_contents(found: Mapping[str, Any]) -> None:
     if known := _counted(found, "known_"):
         say(f"  brought in before, and left out: {known}")
     if found["attachments"]:
-        say(f"  {found['attachments']} attachments are noted, not taken over")
+        say(f"  noted by name, not taken over: {_number(found['attachments'], 'attachments')}")
     for warning in found["warnings"]:
         say(f"  {warning}")
     if found["requests"]:

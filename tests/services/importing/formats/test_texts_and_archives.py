@@ -224,3 +224,8 @@ def _named(name: bytes) -> bytes:
     with zipfile.ZipFile(out, "w") as packed:
         packed.writestr("x" * len(name), "今天很好")
     return out.getvalue().replace(b"x" * len(name), name)
+
+
+def test_what_is_called_a_zip_and_is_none_is_not_taken_for_text(tmp_path):
+    with pytest.raises(BadInput, match=r"export\.zip: is called a ZIP and is none; download it again"):
+        read_all(tmp_path, b"<html>Sign in to download</html>", "export.zip")

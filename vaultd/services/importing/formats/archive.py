@@ -76,6 +76,8 @@ def contents(upload: Path, filename: str, *, zone: tzinfo = UTC, when: datetime 
     for magic, kind in _ARCHIVES.items():
         if start.startswith(magic):
             raise BadInput(f"{filename}: is a {kind} archive; unpack it, and upload the JSON or a ZIP")
+    if filename.lower().endswith(".zip"):
+        raise BadInput(f"{filename}: is called a ZIP and is none; download it again")
     return Contents((Member(filename, size, when, lambda: upload.open("rb")),))
 
 
