@@ -27,7 +27,10 @@ class HealthEndpoints:
         """Everything that the health page shows."""
         days = whole("days", request.query_params.get("days", ""), 30, 1, 365)
         looked = await self._services.overview(forecast_days=float(days))
-        return answered(request, {**_looked(looked), "chat_problem": self._services.gateway.problem(), "status": dict(self._status())})
+        return answered(
+            request,
+            {**_looked(looked), "chat_problem": self._services.gateway.problem(), "status": dict(self._status())},
+        )
 
     async def active_file(self, request: Request) -> Response:
         """The plugin's heartbeat: this note is open; it is not written for two minutes."""
