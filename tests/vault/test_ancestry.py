@@ -32,8 +32,7 @@ def commit(clone, folder, name, at):
 
 
 def an_ancestry(folder):
-    ticks = count(step=2)
-    return Ancestry(folder, monotonic=lambda: next(ticks))
+    return Ancestry(folder, monotonic=lambda: 0.0)
 
 
 def test_a_copy_that_is_not_committed_is_younger_than_what_is(clone, tmp_path):
@@ -53,6 +52,18 @@ def test_it_stays_younger_once_it_is_committed_too(clone, tmp_path):
 
     assert asked.is_elder("zebra.md", "apple.md")
     assert not asked.is_elder("apple.md", "zebra.md")
+
+
+def test_a_clone_without_a_reflog_is_asked_now_and_then(clone, tmp_path):
+    clone("config", "core.logAllRefUpdates", "false")
+    ticks = count(step=2)
+    asked = Ancestry(tmp_path, monotonic=lambda: next(ticks))
+    commit(clone, tmp_path, "zebra.md", at=0)
+    before = asked.is_elder("zebra.md", "apple.md")
+    commit(clone, tmp_path, "apple.md", at=60)
+
+    assert before
+    assert asked.is_elder("zebra.md", "apple.md")
 
 
 def test_of_one_commit_the_first_by_name_is_the_elder(clone, tmp_path):

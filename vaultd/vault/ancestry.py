@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Final
 
 from vaultd.core.note import NotePath
-from vaultd.vault.sync import is_git_synced
+from vaultd.vault.sync import git_folder, is_git_synced
 
 MOST_ASKED: Final = 64  # questions to git's history for one commit; a folder that was copied whole asks for thousands
-HEAD_ASKED_EVERY_S: Final = 1.0
+HEAD_ASKED_EVERY_S: Final = 1.0  # in a clone without a reflog
 _TIMEOUT_S: Final = 10
 
 
@@ -41,6 +41,7 @@ class Ancestry:
         self._monotonic = monotonic
         self._head = ""
         self._head_asked: float | None = None
+        self._mark: tuple[int, int] | None = None
         self._tracked: frozenset[str] = frozenset()
         self._arrivals: dict[NotePath, _Arrival] = {}
 
@@ -64,15 +65,25 @@ class Ancestry:
         return otherwise if common not in (commit, later) else common == commit
 
     def _refresh(self) -> None:
-        now = self._monotonic()
-        if self._head_asked is not None and now - self._head_asked < HEAD_ASKED_EVERY_S:
+        now, mark = self._monotonic(), self._reflog_mark()
+        fresh = self._head_asked is not None and now - self._head_asked < HEAD_ASKED_EVERY_S
+        if mark == self._mark and (fresh or mark is not None):
             return
-        self._head_asked = now
+        self._head_asked, self._mark = now, mark
         head = self._git("rev-parse", "--verify", "--quiet", "HEAD").strip()
         if head != self._head:
             self._head = head
             self._arrivals.clear()
             self._tracked = frozenset(self._git("ls-tree", "-r", "-z", "--name-only", "HEAD").split("\0"))
+
+    def _reflog_mark(self) -> tuple[int, int] | None:
+        """Changes whenever another commit is checked out; None where this clone keeps no reflog."""
+        folder = git_folder(self._root)
+        try:
+            status = None if folder is None else (folder / "logs" / "HEAD").stat()
+        except OSError:
+            return None
+        return None if status is None else (status.st_size, status.st_mtime_ns)
 
     def _arrival(self, path: NotePath) -> _Arrival | None:
         """With which commit a path came into history the last time; None where that is not to be asked."""
