@@ -126,3 +126,9 @@ def test_neighbours_only_ever_add(relevance, order, days):
     found = with_neighbours(relevance, np.array(order), np.sort(days))
 
     assert (found >= relevance - 1e-12).all()
+
+
+def test_a_rare_word_in_a_long_note_is_trusted_in_a_large_vault_too():
+    surely = evidence(np.array([0.75]), np.array([0.0]), None)
+
+    assert trust(surely, 10_000) == 1.0

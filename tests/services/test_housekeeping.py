@@ -8,6 +8,7 @@ from tests.fakes import FakeClock
 from tests.running import running
 from vaultd.core.bucket import Kind
 from vaultd.core.query import Query
+from vaultd.services.housekeeping import PROJECTED_A_ROUND
 from vaultd.services.newmemory import NewMemory
 from vaultd.services.revise import Revision
 
@@ -168,6 +169,21 @@ async def test_recalls_reach_the_note_when_it_is_quiet_and_not_more_often_than_s
         assert "activation_count: 1\n" in once
         assert between == once
         assert "activation_count: 2\n" in twice
+
+
+async def test_counters_of_many_notes_reach_them_over_several_rounds(tmp_path, clock):
+    many = PROJECTED_A_ROUND + 20
+    async with running(tmp_path, clock=clock) as r:
+        for number in range(many):
+            await r.write(f"dynamic/日常/{number}.md", whole(id=f"{number:012x}"))
+        for number in range(many):
+            r.core.reinforce.count(f"{number:012x}", 1.0)
+
+        first = await keep_house(r, **QUIET)
+        second = await keep_house(r, seconds=30)
+
+    assert (first.projected, first.waiting) == (PROJECTED_A_ROUND, 20)
+    assert (second.projected, second.waiting) == (20, 0)
 
 
 async def test_in_a_vault_synced_by_git_a_day_lies_between_two_projections(tmp_path, clock):

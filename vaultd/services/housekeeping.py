@@ -34,6 +34,7 @@ from vaultd.vault.reader import VaultReader
 
 log = logging.getLogger(__name__)
 
+PROJECTED_A_ROUND: Final = 200  # notes: thousands that one conversation touched must not keep other writers waiting
 REFUSED_FOR: Final = timedelta(hours=1)  # unless the file changes
 PROJECTIONS_REMEMBERED: Final = timedelta(days=400)
 LOG_COMPACTED_EVERY: Final = timedelta(hours=6)
@@ -206,7 +207,8 @@ class Housekeeping:
 
     async def _tried(self, task: _Task, done: Round) -> None:
         row = task.row
-        if not self._may_be_written(row):
+        later = done.projected >= PROJECTED_A_ROUND and not task.lacks
+        if later or not self._may_be_written(row):
             done.waiting += 1
             return
         try:
