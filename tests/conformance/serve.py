@@ -9,10 +9,12 @@ import asyncio
 import dataclasses
 import logging
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.conformance.fixtures import Events, add_fixtures
 from vaultd import daemon
+from vaultd.compose import compose
 from vaultd.config.paths import state_folder
 from vaultd.config.runtime import keep_token
 from vaultd.settings import Settings
@@ -43,7 +45,10 @@ def main(vault: Path, states: Path) -> int:
     state = state_folder(vault, states)
     state.mkdir(parents=True, exist_ok=True, mode=0o700)
     logging.basicConfig(level="WARNING")
-    return asyncio.run(OpenDaemon(settings, vault, state, keep_token(state), listen("127.0.0.1", 0), None).run())
+    core = compose(settings, state)
+    with ThreadPoolExecutor(1) as aside:
+        opened = aside.submit(core.open_index)
+        return asyncio.run(OpenDaemon(core, opened, vault, state, keep_token(state), listen("127.0.0.1", 0)).run())
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
-from datetime import datetime, timedelta, timezone
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -18,6 +18,7 @@ from mcp.server.apps import Apps, ResourceCsp
 from mcp.types import CallToolResult, TextContent
 from pydantic import Field
 
+from vaultd.core.bucket import Kind
 from vaultd.services import Services
 from vaultd.services.browsing import Alike
 from vaultd.services.items import Item
@@ -36,16 +37,38 @@ NAMED: Final = 10
 _VIEWS: Final = Path(__file__).parent / "views"
 _SENTENCES: Final = {
     "zh": {
-        "network": "{count} 条记忆（共 {total} 条），{edges} 条关联。关联最多的：",
+        "network": "{count} 条记忆（共 {total} 条），{edges} 条关联。",
+        "most": "关联最多的：",
+        "all": "全部记忆",
         "none": "还没有记忆。",
         "links": "{name}（{id}，{links} 条）",
-        "alike": "相近的记忆：",
+        "alike": "相近的记忆",
+        "valence": "效价",
+        "arousal": "唤醒度",
+        "importance": "重要度 {n}",
+        "score": "衰减分 {n:.2f}",
+        "lasting": "永不淡忘",
+        "recalled": "想起 {n:g} 次",
+        "resolved": "已解决",
+        "archived": "已归档",
+        "feel": "感受",
     },
     "en": {
-        "network": "{count} of {total} memories, {edges} links. The most linked:",
+        "network": "{count} of {total} memories, {edges} links.",
+        "most": "The most linked:",
+        "all": "All memories",
         "none": "There are no memories yet.",
         "links": "{name} ({id}, {links})",
-        "alike": "Memories like this one:",
+        "alike": "Memories like this one",
+        "valence": "Valence",
+        "arousal": "Arousal",
+        "importance": "importance {n}",
+        "score": "decay score {n:.2f}",
+        "lasting": "never fades",
+        "recalled": "recalled {n:g}×",
+        "resolved": "resolved",
+        "archived": "archived",
+        "feel": "feel",
     },
 }
 
@@ -105,7 +128,8 @@ class Views:
             for node in graph.nodes
         ]
         edges = [[one, other, round(alike, 3)] for one, other, alike in graph.edges]
-        return _result("\n".join([head, *lines]), {"vaultd/network": {"nodes": nodes, "edges": edges}})
+        drawn = {"nodes": nodes, "edges": edges, "summary": head, "all": words["all"]}
+        return _result("\n".join([f"{head} {words['most']}", *lines]), {"vaultd/network": drawn})
 
     async def show_memory(
         self, bucket_id: Annotated[Text, Field(description="The id of the memory, as breath shows it")]
@@ -116,38 +140,46 @@ class Views:
         detail = await browse.detail(bucket_id.strip())
         alike = await asyncio.to_thread(browse.similar_to, detail.item.row.id)
         row = detail.item.row
+        words = self._sentences()
         text = f"{render.plain(row.name)} [bucket_id:{row.id}]\n{render.fenced(detail.body.strip())}"
         if alike:
             lines = [f"- {render.fenced(render.plain(one.item.row.name))} {one.item.row.id}" for one in alike]
-            text = "\n".join([text, self._sentences()["alike"], *lines])
-        return _result(text, {"vaultd/memory": _card(detail.item, detail.body.strip(), alike)})
+            text = "\n".join([text, f"{words['alike']}:", *lines])
+        return _result(text, {"vaultd/memory": _card(detail.item, detail.body.strip(), alike, words)})
 
     def _sentences(self) -> dict[str, str]:
         return _SENTENCES.get(self._language(), _SENTENCES["zh"])
 
 
-def _card(item: Item, text: str, alike: list[Alike]) -> dict[str, Any]:
+def _card(item: Item, text: str, alike: list[Alike], words: dict[str, str]) -> dict[str, Any]:
+    """What the page shows, in the language of the answers."""
     row = item.row
-    zone = timezone(timedelta(minutes=row.offset_minutes))
     return {
         "id": row.id,
         "name": row.name,
         "text": text,
-        "kind": row.kind.value if row.kind else "",
         "domain": list(row.domain),
         "tags": list(row.tags),
-        "valence": round(row.valence, 3),
-        "arousal": round(row.arousal, 3),
-        "importance": row.importance,
-        "score": round(item.score, 3),
-        "recalled": round(item.bucket.activation_count, 1),
-        "resolved": row.resolved,
         "pinned": row.pinned,
-        "created": datetime.fromtimestamp(row.created, zone).date().isoformat(),
+        "mood": [[words["valence"], round(row.valence, 3)], [words["arousal"], round(row.arousal, 3)]],
+        "facts": _facts(item, words),
         "alike": [
             {"id": one.item.row.id, "name": one.item.row.name, "similarity": round(one.similarity, 3)} for one in alike
         ],
+        "alike_title": words["alike"],
     }
+
+
+def _facts(item: Item, words: dict[str, str]) -> list[str]:
+    row, bucket = item.row, item.bucket
+    facts = [words[kind.value] for kind in (Kind.FEEL, Kind.ARCHIVED) if bucket.kind is kind]
+    if row.resolved:
+        facts.append(words["resolved"])
+    facts.append(words["importance"].format(n=row.importance))
+    if bucket.kind is not Kind.ARCHIVED:
+        facts.append(words["score"].format(n=item.score) if bucket.fades else words["lasting"])
+    facts.append(words["recalled"].format(n=round(bucket.activation_count, 1)))
+    return [*facts, datetime.fromtimestamp(row.created, row.zone()).date().isoformat()]
 
 
 def _result(text: str, meta: dict[str, Any]) -> CallToolResult:

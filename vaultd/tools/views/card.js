@@ -23,14 +23,12 @@ const Card = (() => {
     place.dataset.id = memory.id;
     const head = element("header");
     head.append(element("h1", (memory.pinned ? "📌 " : "") + memory.name));
-    head.append(element("p", [memory.kind, ...memory.domain].filter(Boolean).join(" · "), "faint"));
+    head.append(element("p", memory.domain.join(" · "), "faint"));
     place.append(head, element("div", memory.text, "text"));
     const facts = element("section");
-    facts.append(bar("valence", memory.valence), bar("arousal", memory.arousal));
-    const line = [`importance ${memory.importance}`, `score ${memory.score.toFixed(2)}`, `recalled ${memory.recalled}×`];
-    if (memory.resolved) line.push("resolved");
-    if (memory.created) line.push(memory.created);
-    facts.append(element("p", line.join(" · "), "faint"), element("p", memory.tags.map((tag) => `#${tag}`).join(" ")));
+    facts.append(...memory.mood.map(([label, value]) => bar(label, value)));
+    facts.append(element("p", memory.facts.join(" · "), "faint"));
+    if (memory.tags.length) facts.append(element("p", memory.tags.map((tag) => `#${tag}`).join(" ")));
     place.append(facts);
     if (memory.alike.length === 0) return;
     const list = element("ul");
@@ -42,7 +40,7 @@ const Card = (() => {
       item.append(button, element("span", ` ${Math.round(other.similarity * 100)} %`, "faint"));
       list.append(item);
     }
-    place.append(element("h2", "≈"), list);
+    place.append(element("h2", memory.alike_title), list);
   }
 
   async function show(place, id) {

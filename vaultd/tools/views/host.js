@@ -3,7 +3,7 @@
 const Host = (() => {
   let last = 0;
   const waiting = new Map();
-  const listeners = { result: () => {}, input: () => {} };
+  const listeners = { result: () => {}, dressed: () => {} };
   const post = (message) => parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
 
   function request(method, params) {
@@ -22,13 +22,14 @@ const Host = (() => {
       return;
     }
     if (message.method === "ui/notifications/tool-result") listeners.result(message.params);
-    if (message.method === "ui/notifications/tool-input") listeners.input(message.params.arguments || {});
     if (message.method === "ui/notifications/host-context-changed") dress(message.params);
     if (message.id !== undefined) post({ id: message.id, result: {} });
   }
 
   function dress(context) {
-    if (context && context.theme) document.documentElement.dataset.theme = context.theme;
+    if (!context || !context.theme) return;
+    document.documentElement.dataset.theme = context.theme;
+    listeners.dressed();
   }
 
   function tellSize() {

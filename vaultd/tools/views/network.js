@@ -3,6 +3,7 @@
 const canvas = document.getElementById("network");
 const card = document.getElementById("card");
 const list = document.getElementById("list");
+const MOST_NAMES = 30; // of the first, which matter most, those that hide no other
 let nodes = [];
 let edges = [];
 let chosen = -1;
@@ -56,12 +57,14 @@ function hue(domain) {
   return sum;
 }
 
+// fills the frame: wide frames are common, and only who is near whom matters
 function place() {
   const width = canvas.clientWidth || 600;
   const height = canvas.clientHeight || 380;
-  const reach = nodes.reduce((most, node) => Math.max(most, Math.abs(node.x), Math.abs(node.y)), 1);
-  const scale = (Math.min(width, height) / 2 - 16) / reach;
-  return { width, height, at: (node) => [width / 2 + node.x * scale, height / 2 + node.y * scale] };
+  const reach = (axis) => nodes.reduce((most, node) => Math.max(most, Math.abs(node[axis])), 1);
+  const across = (width / 2 - 16) / reach("x");
+  const down = (height / 2 - 16) / reach("y");
+  return { width, height, at: (node) => [width / 2 + node.x * across, height / 2 + node.y * down] };
 }
 
 function radius(node) {
@@ -95,10 +98,17 @@ function paint() {
   pen.globalAlpha = 1;
   pen.fillStyle = style.getPropertyValue("--text");
   pen.font = "12px system-ui, sans-serif";
-  nodes.slice(0, 12).forEach((node) => {
+  const taken = [];
+  for (const node of nodes.slice(0, MOST_NAMES)) {
     const [x, y] = at(node);
-    pen.fillText(node.name.slice(0, 24), x + radius(node) + 3, y + 4);
-  });
+    const name = node.name.length > 24 ? `${node.name.slice(0, 23)}…` : node.name;
+    const wide = pen.measureText(name).width;
+    const before = x + radius(node) + 3 + wide > width; // no room at its right
+    const left = before ? x - radius(node) - 3 - wide : x + radius(node) + 3;
+    if (taken.some((other) => Math.abs(other.y - y) < 15 && left < other.right && other.left < left + wide)) continue;
+    taken.push({ left, right: left + wide, y });
+    pen.fillText(name, left, y + 4);
+  }
 }
 
 function open(i) {
@@ -119,12 +129,17 @@ canvas.addEventListener("click", (event) => {
   if (best >= 0) open(best);
 });
 addEventListener("resize", paint);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
 
 Host.start("vaultd-network", {
+  dressed: paint,
   result: (result) => {
     const network = result._meta && result._meta["vaultd/network"];
-    document.getElementById("summary").textContent = ((result.content || [])[0] || {}).text || "";
+    const said = ((result.content || [])[0] || {}).text || "";
+    document.getElementById("summary").textContent = network ? network.summary : said;
+    document.querySelector("details").hidden = canvas.hidden = !network;
     if (!network) return;
+    document.getElementById("all").textContent = network.all;
     nodes = network.nodes;
     edges = network.edges;
     settle();
