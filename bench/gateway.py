@@ -10,6 +10,10 @@ here, not their quality.
 
 from __future__ import annotations
 
+from vaultd.frugal import one_thread_for_products
+
+one_thread_for_products()
+
 import argparse
 import asyncio
 import json

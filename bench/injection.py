@@ -2,7 +2,8 @@
 
 200 cards, all fresh (the hardest case: recency counts in full for each), the built-in model. *Right*: of the messages
 that a card answers, the share with that card among the injected. *Irrelevant*: the share of all messages that were given
-at least one card that does not belong there; *irrelevant cards*: the share of all injected cards that do not.
+at least one card that does not belong there; *irrelevant cards*: the share of all injected cards that do not. *personal*:
+the messages of intents.jsonl, about a life that the cards do not tell of; cards that come near all the same are in `cards`.
 """
 
 from __future__ import annotations
@@ -107,7 +108,17 @@ async def measure(core: Core, *, verbose: bool) -> dict[str, dict[str, float]]:
                         f"    {hit.fate.value:16} {number:3} {parts.final:.2f} rel {parts.relevance:.2f} sim {parts.similarity or 0:.2f} "
                         f"kw {parts.keyword:.2f} fit {parts.typefit:.1f}  {hit.view.card.topic} {(hit.view.text or '')[:50]}"
                     )
-    return {name: figures.shown() for name, figures in out.items()}
+    return {name: figures.shown() for name, figures in out.items()} | {"personal": await personal(core)}
+
+
+async def personal(core: Core) -> dict[str, float]:
+    """The hardest messages to stay silent at: of a person's life, as the cards are, but of other things in it."""
+    asked = lines("intents.jsonl")
+    wrong = 0
+    for one in asked:
+        found = await core.services.card_recall(CardQuery(one["text"], kept_only=True))
+        wrong += bool({int(hit.view.card.id[-3:]) - 1 for hit in found.kept} - set(one.get("cards", ())))
+    return {"messages": len(asked), "irrelevant": wrong / len(asked)}
 
 
 async def intents(core: Core) -> dict[str, float]:

@@ -32,16 +32,16 @@ def test_cards_of_two_scripts_are_each_compared_with_their_own():
 
 
 def test_evidence_at_its_threshold_is_one_half():
-    # evidence 4.2 − 0 with nothing else: σ(0)
+    # evidence 4.1 − 0 with nothing else: σ(0)
     known = np.array([True])
-    assert belonging(np.array([4.2]), known, np.zeros(1), oneself=False) == pytest.approx([0.5])
-    # 2.1 + 4/3·0.6 + 1.3 = 4.2: words count up to 0.6
-    assert belonging(np.array([2.1]), known, np.ones(1), oneself=True) == pytest.approx([0.5])
+    assert belonging(np.array([4.1]), known, np.zeros(1), oneself=False) == pytest.approx([0.5])
+    # 1.9 + 2·0.6 + 1 = 4.1: words count up to 0.6
+    assert belonging(np.array([1.9]), known, np.ones(1), oneself=True) == pytest.approx([0.5])
 
 
 def test_a_card_far_behind_the_best_is_held_back_by_the_distance():
-    # best 5, second 4.6: 4.6 − 0.4 = 4.2
-    found = belonging(np.array([5.0, 4.6]), np.array([True, True]), np.zeros(2), oneself=False)
+    # best 5, second 4.4: 4.4 − ½·0.6 = 4.1
+    found = belonging(np.array([5.0, 4.4]), np.array([True, True]), np.zeros(2), oneself=False)
     assert found[1] == pytest.approx(0.5)
 
 

@@ -241,10 +241,15 @@ class Mirror:
                     frequencies[guess] = max(self.body_words.frequency(guess), self.title_words.frequency(guess))
         return known
 
-    def meaning(self, query: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Cosine of each slot's best passage with a (centred) query vector; NO_COSINE where there is none yet."""
+    def meaning(
+        self, query: npt.NDArray[np.float32], among: npt.NDArray[np.intp] | None = None
+    ) -> npt.NDArray[np.float32]:
+        """Cosine of each slot's best passage with a (centred) query vector; NO_COSINE where there is none yet.
+
+        Where only the slots `among` are looked at, the others need not be right.
+        """
         with self.lock:
-            return self.vectors.best_cosines(query, self.slots)
+            return self.vectors.best_cosines(query, self.slots, among)
 
     def first_vectors(self, slots: Sequence[int]) -> npt.NDArray[np.float32]:
         """First passage's centred embedding of each slot, (n, d); zeros where there is none yet."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -13,20 +13,20 @@ import numpy as np
 import numpy.typing as npt
 
 from vaultd.core.bucket import Role
-from vaultd.core.card import Category, Intent
+from vaultd.core.card import Intent
 from vaultd.core.note import NotePath
-from vaultd.core.text import share_of_cjk
 from vaultd.index.mirror import ROLE_CODES, Mirror
 from vaultd.index.rows import Row
 from vaultd.index.tokens import weighted_words
 from vaultd.index.vectors import NO_COSINE
 from vaultd.scoring.cardfit import belonging, standing
 from vaultd.scoring.constants import CARD_CANDIDATES, SCORE_GRAIN, FinalWeights
-from vaultd.scoring.final import CATEGORY_CODES, CardColumns, FinalColumns, final_scores, keyword_score, keyword_terms
+from vaultd.scoring.final import CardColumns, FinalColumns, final_scores, keyword_score, keyword_terms
 from vaultd.scoring.final import lambdas_of as lambdas
 from vaultd.scoring.intent import speaks_of_oneself
 from vaultd.scoring.selection import mmr
-from vaultd.services.cards import Cards, CardView, sees
+from vaultd.services.cards import Cards, CardView
+from vaultd.services.cardtable import CardTables
 from vaultd.services.intents import Intents
 from vaultd.services.meaning import Meaning
 from vaultd.services.texts import Texts
@@ -34,10 +34,10 @@ from vaultd.settings import Settings
 
 Floats = npt.NDArray[np.float32]
 Slots = npt.NDArray[np.intp]
+Flags = npt.NDArray[np.bool_]
 
 QUERY_CHARACTERS: Final = 2_000  # of a message that are compared with the cards
 BODIES_KEPT: Final = 20_000
-HALF: Final = 0.5
 LEAST_SIMILARITY: Final = 0.05  # below these two a card has no chance
 LEAST_COVERAGE: Final = 0.25
 
@@ -70,7 +70,6 @@ class CardHit:
     """A candidate with its score and what became of it."""
 
     view: CardView
-    slot: int
     parts: CardParts
     fate: CardFate
 
@@ -91,7 +90,7 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class CardQuery:
-    """What is looked for. `intent` None: found from the message."""
+    """What is looked for. `intent` None: found from the message. `kept_only`: others need not be told of."""
 
     text: str
     sight: str | None = None
@@ -100,6 +99,19 @@ class CardQuery:
     category: str = ""
     intent: Intent | None = None
     limit: int = 3
+    kept_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Candidates:
+    """Cards worth a closer look, and how many could have been found. Similarity and coverage are 0…1."""
+
+    rows: Sequence[Row]
+    slots: Slots
+    similarity: npt.NDArray[np.float64]
+    coverage: npt.NDArray[np.float64]
+    columns: CardColumns
+    searched: int
 
 
 class CardRecall:
@@ -122,14 +134,17 @@ class CardRecall:
         self._texts = texts
         self._settings = settings
         self._clock = clock
-        self._table = (-1, np.zeros(0, np.intp), list[Row](), np.zeros(0, np.bool_))
+        self._tables = CardTables(mirror)
         self._bodies: dict[str, tuple[str, str]] = {}
 
     async def __call__(self, query: CardQuery) -> Recalled:
         """The cards for a message; nothing relevant, nothing kept."""
         text = query.text[:QUERY_CHARACTERS]
         raw = await self._meaning.raw_of(text) if self._has_cards() else None
-        vector = None if raw is None else await self._meaning.of(text)
+        vector = None if raw is None else self._meaning.centred(raw[None, :], [text])[0]
+        usual = self._intents.usual()
+        if vector is not None and usual is not None:
+            vector = vector - usual  # a card that lies near to whatever is asked does not stand out by it
         intent = query.intent or self._intents(text, raw)
         return await asyncio.to_thread(self._recall, text, query, vector, intent)
 
@@ -162,74 +177,70 @@ class CardRecall:
 
     def _recall(self, text: str, query: CardQuery, vector: Floats | None, intent: Intent) -> Recalled:
         with self._mirror.lock:
-            slots, rows, scripts = self._cards_seen(query)
-            if not len(slots):
-                return Recalled((), intent, 0)
-            columns = self._mirror.columns
-            found_words = self._mirror.word_scores(weighted_words(text))
-            words = found_words.scores[slots].astype(np.float64)
-            cosines = np.full(len(slots), NO_COSINE) if vector is None else self._mirror.meaning(vector)[slots]
-            known = cosines > NO_COSINE
-            coverage = np.clip(words / (found_words.ideal or 1.0), 0.0, 1.0)
-            stands = np.zeros(len(slots))
-            stands[known] = standing(cosines[known].astype(np.float64), scripts[known])
-            similarity = belonging(stands, known, coverage, oneself=speaks_of_oneself(text))
-            chosen = _candidates(words, np.where(known, stands, -np.inf))
-            last_active = columns.last_active[slots[chosen]].astype(np.float64)
-            vectors = self._mirror.first_vectors([int(slot) for slot in slots[chosen]])
-        found = [rows[int(place)] for place in chosen]
-        terms = keyword_terms(text)
+            found = self._candidates(text, query, vector)
+        if not found.rows:
+            return Recalled((), intent, found.searched)
+        weights, now = self._settings().cards.weights, self._clock().timestamp()
+
+        def scored(keyword: npt.NDArray[np.float64]) -> FinalColumns:
+            return final_scores(found.similarity, keyword, found.columns, intent=intent, now=now, weights=weights)
+
         # reading a card costs a millisecond: only what may yet be worth a place is read
-        near = (similarity[chosen] >= LEAST_SIMILARITY) | (coverage[chosen] >= LEAST_COVERAGE)
-        keyword = np.array(
-            [
-                keyword_score(terms, self._content(row), row.tags) if may else 0.0
-                for row, may in zip(found, near, strict=True)
-            ],
-            dtype=np.float64,
-        )
-        card_columns = CardColumns(
-            category=np.array([_code(row) for row in found], dtype=np.uint8),
-            importance=np.array([row.importance for row in found], dtype=np.float64),
-            last_active=last_active,
-        )
-        weights = self._settings().cards.weights
-        now = self._clock().timestamp()
-        scores = final_scores(similarity[chosen], keyword, card_columns, intent=intent, now=now, weights=weights)
-        here = np.array([_is_of(row, query.conversation_id) for row in found], dtype=np.bool_)
-        kept, rest = self._chosen(scores, ~here, vectors, card_columns, query.limit)
+        near = (found.similarity >= LEAST_SIMILARITY) | (found.coverage >= LEAST_COVERAGE)
+        if query.kept_only:
+            near &= scored(np.ones(len(found.rows))).keep
+        keyword = self._keywords(text, found.rows, near)
+        scores = scored(keyword)
+        here = np.array([_is_of(row, query.conversation_id) for row in found.rows], dtype=np.bool_)
+        kept = self._chosen(scores, ~here, found, query.limit)
+        order = [int(place) for place in np.argsort(-scores.total, kind="stable") if int(place) not in kept]
         hits = []
-        for place in (*kept, *rest):
+        for place in kept if query.kept_only else (*kept, *order):
             fate = _fate(scores, place, weights, here=bool(here[place]), kept=kept)
-            parts = _parts(scores, place, float(similarity[chosen[place]]), float(keyword[place]))
-            view = self._cards.view(found[place], self._body(found[place]) if near[place] else None)
-            hits.append(CardHit(view, int(slots[chosen[place]]), parts, fate))
-        return Recalled(tuple(hits), intent, len(slots))
+            parts = _parts(scores, place, float(found.similarity[place]), float(keyword[place]))
+            view = self._cards.view(found.rows[place], self._body(found.rows[place]) if near[place] else None)
+            hits.append(CardHit(view, parts, fate))
+        return Recalled(tuple(hits), intent, found.searched)
 
-    def _cards_seen(self, query: CardQuery) -> tuple[Slots, list[Row], npt.NDArray[np.bool_]]:
-        """Slots, rows and scripts (True: CJK) of the cards that credential and question leave. Hold the mirror's lock."""
-        if self._table[0] != self._mirror.generation:
-            slots = np.flatnonzero(self._mirror.columns.role == ROLE_CODES[Role.CARD])
-            rows = [self._mirror.at(int(slot)) for slot in slots]
-            # topics are at hand, and in the language of their cards
-            scripts = np.array([share_of_cjk(row.name) > HALF for row in rows], dtype=np.bool_)
-            self._table = (self._mirror.generation, slots, rows, scripts)
-        _, slots, rows, scripts = self._table
-        if query.sight is None and query.scope is None and not query.category:
-            return slots, rows, scripts
-        places = [place for place, row in enumerate(rows) if _is_wanted(row, query)]
-        return slots[places], [rows[place] for place in places], scripts[places]
+    def _candidates(self, text: str, query: CardQuery, vector: Floats | None) -> _Candidates:
+        """The best by meaning and the best by words of the cards that may be seen. Hold the mirror's lock."""
+        table = self._tables()
+        places = table.seen(query.sight, query.scope, query.category)
+        slots = table.slots[places]
+        found = self._mirror.word_scores(weighted_words(text))
+        words = found.scores[slots].astype(np.float64)
+        cosines = np.full(len(slots), NO_COSINE) if vector is None else self._mirror.meaning(vector, slots)[slots]
+        known = cosines > NO_COSINE
+        coverage = np.clip(words / (found.ideal or 1.0), 0.0, 1.0)
+        stands = np.zeros(len(slots))
+        stands[known] = standing(cosines[known].astype(np.float64), table.cjk[places][known])
+        similarity = belonging(stands, known, coverage, oneself=speaks_of_oneself(text))
+        chosen = _best_of_each(words, np.where(known, stands, -np.inf))
+        rows = [self._mirror.at(slot) for slot in slots[chosen].tolist()]
+        columns = CardColumns(
+            category=table.category[places[chosen]],
+            importance=np.array([row.importance for row in rows], dtype=np.float64),
+            last_active=self._mirror.columns.last_active[slots[chosen]].astype(np.float64),
+        )
+        return _Candidates(rows, slots[chosen], similarity[chosen], coverage[chosen], columns, len(slots))
 
-    def _chosen(
-        self, scores: FinalColumns, free: npt.NDArray[np.bool_], vectors: Floats, columns: CardColumns, limit: int
-    ) -> tuple[list[int], list[int]]:
-        """Places of those to keep, by marginal relevance, and of the rest, by score."""
+    def _keywords(self, text: str, rows: Sequence[Row], near: Flags) -> npt.NDArray[np.float64]:
+        terms = keyword_terms(text)
+        scores = [
+            keyword_score(terms, self._content(row), row.tags) if may else 0.0
+            for row, may in zip(rows, near, strict=True)
+        ]
+        return np.array(scores, dtype=np.float64)
+
+    def _chosen(self, scores: FinalColumns, free: Flags, found: _Candidates, limit: int) -> list[int]:
+        """Places of those to keep, by marginal relevance."""
         able = np.flatnonzero(scores.keep & free)
-        similar = np.nan_to_num(self._meaning.similarities((vectors[able] @ vectors[able].T).astype(np.float32)))
-        first = mmr(scores.total[able], similar, limit=limit, lambdas=lambdas(columns.category[able]))
-        kept = [int(able[place]) for place in first]
-        rest = [int(place) for place in np.argsort(-scores.total, kind="stable") if int(place) not in kept]
-        return kept, rest
+        if not len(able):
+            return []
+        vectors = self._mirror.first_vectors(found.slots[able].tolist())
+        similar = np.nan_to_num(self._meaning.similarities((vectors @ vectors.T).astype(np.float32)))
+        first = mmr(scores.total[able], similar, limit=limit, lambdas=lambdas(found.columns.category[able]))
+        return [int(able[place]) for place in first]
 
     # -- texts ----------------------------------------------------------------------------------------------------
 
@@ -248,7 +259,7 @@ class CardRecall:
         return body
 
 
-def _candidates(words: npt.NDArray[np.float64], standings: npt.NDArray[np.float64]) -> Slots:
+def _best_of_each(words: npt.NDArray[np.float64], standings: npt.NDArray[np.float64]) -> Slots:
     """Places of the best by words and the best by meaning, united."""
     chosen: set[int] = set()
     for evidence in (words, standings):
@@ -268,24 +279,8 @@ def _fate(scores: FinalColumns, place: int, weights: FinalWeights, *, here: bool
     return CardFate.BELOW_FLOOR if enough else CardFate.BELOW_THRESHOLD
 
 
-def _is_wanted(row: Row, query: CardQuery) -> bool:
-    fields = row.card
-    scope = fields.scope if fields else ""
-    if not sees(query.sight, scope) or (query.scope is not None and scope not in ("", query.scope)):
-        return False
-    return not query.category or (fields is not None and fields.category == query.category)
-
-
 def _is_of(row: Row, conversation_id: str) -> bool:
     return bool(conversation_id) and row.card is not None and row.card.conversation_id == conversation_id
-
-
-def _code(row: Row) -> int:
-    category = row.card.category if row.card else ""
-    return CATEGORY_CODES[Category(category)] if category in _KNOWN else CATEGORY_CODES[Category.REAL_WORLD]
-
-
-_KNOWN: Final = frozenset(category.value for category in Category)
 
 
 def _parts(scores: FinalColumns, place: int, similarity: float, keyword: float) -> CardParts:

@@ -122,7 +122,7 @@ class Gateway:
         intent = wish.intent
         changes: dict[str, Any] = {}
         if message and limit > 0:
-            query = CardQuery(message, sight, None, conversation_id, "", wish.intent, limit)
+            query = CardQuery(message, sight, None, conversation_id, "", wish.intent, limit, kept_only=True)
             found = await self._recall(query)
             intent = found.intent
             block, injected = block_of(found.kept, message, max_tokens=settings.gateway.max_injected_tokens)

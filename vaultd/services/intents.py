@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vaultd.core.card import Intent
+from vaultd.index.vectors import Centre, Floats
 from vaultd.scoring.intent import intent_of, prototypes, similarities_to
 from vaultd.scoring.intent_examples import EXAMPLES
 from vaultd.services.meaning import Meaning
@@ -27,23 +28,37 @@ class Intents:
     def __init__(self, meaning: Meaning, model: str, state: Path) -> None:
         self._meaning = meaning
         self._model = model
-        self._place = state / "prototypes.npz"
+        self._place = state / "intents.npz"
+        self._examples: Mapping[Intent, Floats] = {}
         self._prototypes: Mapping[Intent, npt.NDArray[np.float64]] = {}
+        self._usual: tuple[Centre, Floats] | None = None
 
-    def __call__(self, text: str, vector: npt.NDArray[np.float32] | None) -> Intent:
+    def __call__(self, text: str, vector: Floats | None) -> Intent:
         """The intent of a message, its embedding (as the model gives it) given where there is one."""
         if vector is None or not self._prototypes:
             return intent_of(text)
         return intent_of(text, similarities_to(vector, self._prototypes))
 
+    def usual(self) -> Floats | None:
+        """What messages have in common: the mean of the examples, centred as the vault is; None until `learn` has run."""
+        if not self._examples:
+            return None
+        centre = self._meaning.centre
+        if self._usual is None or self._usual[0] is not centre:
+            texts = [text for intent in self._examples for text in EXAMPLES[intent]]
+            vectors = self._meaning.centred(np.concatenate(list(self._examples.values())), texts)
+            self._usual = (centre, vectors.mean(axis=0))
+        return self._usual[1]
+
     async def learn(self) -> None:
         """Embed the examples of each intent, once for each model."""
         if not self._meaning.available:
             return
-        self._prototypes = await asyncio.to_thread(self._kept)
-        if self._prototypes:
+        kept = await asyncio.to_thread(self._kept)
+        if kept:
+            self._take(kept)
             return
-        embeddings: dict[Intent, npt.NDArray[np.float32]] = {}
+        embeddings: dict[Intent, Floats] = {}
         for intent, texts in EXAMPLES.items():
             vectors = []
             for text in texts:
@@ -54,21 +69,25 @@ class Intents:
                 vectors.append(vector)
                 await asyncio.sleep(PAUSE_S)
             embeddings[intent] = np.stack(vectors)
-        self._prototypes = prototypes(embeddings)
+        self._take(embeddings)
         await asyncio.to_thread(self._keep)
 
-    def _kept(self) -> dict[Intent, npt.NDArray[np.float64]]:
+    def _take(self, examples: Mapping[Intent, Floats]) -> None:
+        self._prototypes = prototypes(examples)
+        self._examples = examples
+
+    def _kept(self) -> dict[Intent, Floats]:
         try:
             with np.load(self._place, allow_pickle=False) as kept:
                 if str(kept["model"]) != self._label:
                     return {}
-                return {intent: kept[intent.value] for intent in Intent}
+                return {intent: kept[intent.value] for intent in EXAMPLES}
         except (OSError, KeyError, ValueError):
             return {}
 
     def _keep(self) -> None:
         try:
-            values = {intent.value: vector for intent, vector in self._prototypes.items()}
+            values = {intent.value: vectors for intent, vectors in self._examples.items()}
             np.savez(self._place, allow_pickle=False, model=np.array(self._label), **values)
         except OSError as exc:
             log.warning("%s can't be written: %s", self._place, exc)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -50,7 +50,7 @@ class Meaning:
     async def of(self, text: str) -> Floats | None:
         """The (centred) unit vector of a question; None where it cannot be had, then `problem` says why."""
         raw = await self.raw_of(text)
-        return None if raw is None else self._centred(raw, text)
+        return None if raw is None else self.centred(raw[None, :], [text])[0]
 
     async def raw_of(self, text: str) -> Floats | None:
         """The vector of a question as the model gives it, whatever the vault holds; None where it cannot be had."""
@@ -74,7 +74,7 @@ class Meaning:
         if self._embedder is None or not passages:
             return None
         raw = await self._patiently(partial(self._embedder.embed_passages, [passages[0].text]), patience_s)
-        return None if raw is None else self._centred(raw[0], passages[0].text)
+        return None if raw is None else self.centred(raw, [passages[0].text])[0]
 
     async def _patiently(self, embed: Callable[[], Floats], patience_s: float) -> Floats | None:
         """What the model says, unless it fails or takes too long: then words alone have to do."""
@@ -96,9 +96,14 @@ class Meaning:
         """Let go of the threads; calls under way end by themselves."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _centred(self, raw: Floats, text: str) -> Floats:
-        vector: Floats = self._centre()(raw[None, :], np.array([share_of_cjk(text)], np.float32))[0]
-        return vector
+    @property
+    def centre(self) -> Centre:
+        """The centring that memories' vectors are in now."""
+        return self._centre()
+
+    def centred(self, vectors: Floats, texts: Sequence[str]) -> Floats:
+        """Vectors (n, d) as the model gives them, of these texts, made comparable with the memories' vectors."""
+        return self._centre()(vectors, np.array([share_of_cjk(text) for text in texts], np.float32))
 
     def cosine_at(self, similarity: float) -> float:
         """The cosine from which on two texts are at least so similar."""
