@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.road import Daemon, p50_p95, timed, with_client
-from bench.vaultgen import make_vault, word
+from bench.vaultgen import id_of, make_vault, word
 
 SAMPLE_EVERY_S = 30.0
 PARTS = 10
@@ -91,11 +91,6 @@ async def watch(daemon: Daemon, state: Path, until: float, seen: Seen) -> None:
         seen.samples.append(await asyncio.to_thread(sample, daemon, state, time.monotonic() - begun))
         await asyncio.sleep(min(SAMPLE_EVERY_S, max(0.1, until - time.monotonic())))
     seen.samples.append(sample(daemon, state, time.monotonic() - begun))
-
-
-def id_of(path: str) -> str:
-    """The id in the name of a made-up note."""
-    return path[-15:-3]
 
 
 def growth(samples: list[dict[str, float]], name: str) -> dict[str, float]:

@@ -29,6 +29,11 @@ def word(rng: random.Random) -> str:
     return "".join(rng.choice("bcdfghklmnprstvz") + rng.choice("aeiou") for _ in range(5))
 
 
+def id_of(path: str) -> str:
+    """The id in the file name of a note that `make_vault` wrote."""
+    return path[-15:-3]
+
+
 def make_vault(root: Path, notes: int, *, seed: int = 7) -> list[tuple[str, str]]:
     """Write the vault; (path, the word that only this note has) of each note."""
     rng = random.Random(seed)

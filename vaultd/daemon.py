@@ -379,6 +379,7 @@ class Daemon:
         self._last_beat = now.timestamp()
         if slept:
             await self._reconcile("woken from sleep")
+        await asyncio.to_thread(give_back)
 
     async def _forget(self) -> None:
         if not self.core.progress.ready or not self.core.pipeline.vault_available:

@@ -102,12 +102,15 @@ def mmr(relevance: Reals, similarity: Reals, *, limit: int, lambdas: Reals | flo
     return tuple(chosen)
 
 
-def drift(scores: Floats, eligible: Flags, *, hits: int, rng: random.Random, rules: DriftRules) -> tuple[int, ...]:
-    """Old rows that drift in beside few hits: with probability 0.4, one to three eligible ones with a score below 2.0.
+def drifts(hits: int, rng: random.Random, rules: DriftRules) -> bool:
+    """Whether old memories drift in beside so many hits: with probability 0.4 where they are few."""
+    return hits < rules.below_hits and rng.random() < rules.probability
+
+
+def drift(scores: Floats, eligible: Flags, *, rng: random.Random, rules: DriftRules) -> tuple[int, ...]:
+    """Old rows that drift in: one to three eligible ones with a score below 2.0.
 
     `eligible` leaves out what is shown already and what must not drift (core, feels, archived, the person's notes).
     """
-    if hits >= rules.below_hits or rng.random() >= rules.probability:
-        return ()
     pool = np.flatnonzero(eligible & (scores < rules.below_score)).tolist()
     return tuple(rng.sample(pool, min(rng.randint(1, rules.limit), len(pool))))

@@ -13,7 +13,7 @@ from vaultd.index.mirror import Mirror
 from vaultd.scoring.constants import DriftRules
 from vaultd.scoring.decay import decay_scores
 from vaultd.scoring.match import tint
-from vaultd.scoring.selection import drift
+from vaultd.scoring.selection import drift, drifts
 from vaultd.services.matching import Candidate, Fate, Matches, Matching
 from vaultd.services.meaning import Meaning
 from vaultd.services.reinforce import Reinforce
@@ -59,7 +59,7 @@ class Recall:
         wanted = matches.with_fate(Fate.KEPT) + matches.with_fate(Fate.SEMANTIC)
         hits = [self._hit(candidate, query, now) for candidate in wanted]
         own = [self._hit(candidate, query, now) for candidate in matches.with_fate(Fate.OWN)]
-        drifted = self._drifted(matches, len(hits), now)
+        drifted = self._drifted(matches, now) if drifts(len(hits), self._rng, self._drift_rules) else ()
         fitted = await self._showing.fit([hits, own, drifted], query.token_budget, focus=query.text)
         shown, shown_own, shown_drifted = fitted.groups
         self._reinforce(hit.bucket.id for hit in shown)
@@ -68,7 +68,8 @@ class Recall:
         )
 
     async def _one(self, note_id: str, query: Query, now: datetime) -> Answer:
-        hit = Hit(bucket=self._showing.bucket(note_id), decay_score=self._showing.decay_score(note_id, now))
+        bucket = self._showing.bucket(note_id)
+        hit = Hit(bucket=bucket, decay_score=self._showing.decay_score_of(bucket, now))
         fitted = await self._showing.fit([[hit]], query.token_budget)
         self._reinforce(shown.bucket.id for shown in fitted.groups[0])
         return Answer(mode=Mode.RECALL, hits=fitted.groups[0], notices=fitted.notices)
@@ -77,7 +78,7 @@ class Recall:
         bucket = self._showing.bucket(candidate.id)
         return Hit(
             bucket=bucket,
-            decay_score=self._showing.decay_score(candidate.id, now),
+            decay_score=self._showing.decay_score_of(bucket, now),
             shown_valence=tint(bucket.emotion.valence, query.mood),
             parts=candidate.parts,
             similarity=candidate.similarity,
@@ -85,14 +86,14 @@ class Recall:
             role=Role.OWN if candidate.fate is Fate.OWN else Role.BUCKET,
         )
 
-    def _drifted(self, matches: Matches, hits: int, now: datetime) -> Sequence[Hit]:
+    def _drifted(self, matches: Matches, now: datetime) -> Sequence[Hit]:
         shown = {candidate.slot for candidate in matches.candidates if candidate.fate is not Fate.BELOW_THRESHOLD}
         with self._mirror.lock:
             columns = self._mirror.columns.decay()
             scores = decay_scores(columns, now.timestamp(), self._settings().decay.weights)
             eligible = columns.fading & (self._mirror.memories())
             eligible[list(shown)] = False
-            slots = drift(scores, eligible, hits=hits, rng=self._rng, rules=self._drift_rules)
+            slots = drift(scores, eligible, rng=self._rng, rules=self._drift_rules)
             ids = [self._mirror.at(slot).id for slot in slots]
         return [
             Hit(

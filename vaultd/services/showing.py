@@ -66,7 +66,11 @@ class Showing:
 
     def decay_score(self, note_id: str, now: datetime) -> float:
         """How alive a memory is. Raises NoSuchMemory."""
-        return decay_score(self.bucket(note_id), now, self._settings().decay.weights)
+        return self.decay_score_of(self.bucket(note_id), now)
+
+    def decay_score_of(self, bucket: Bucket, now: datetime) -> float:
+        """How alive a memory is whose counters are those of now."""
+        return decay_score(bucket, now, self._settings().decay.weights)
 
     def state_notices(self, has_vector: bool) -> list[Noted]:
         """What an answer has to do without at this moment."""
