@@ -112,5 +112,6 @@ def drift(scores: Floats, eligible: Flags, *, rng: random.Random, rules: DriftRu
 
     `eligible` leaves out what is shown already and what must not drift (core, feels, archived, the person's notes).
     """
-    pool = np.flatnonzero(eligible & (scores < rules.below_score)).tolist()
-    return tuple(rng.sample(pool, min(rng.randint(1, rules.limit), len(pool))))
+    pool = np.flatnonzero(eligible & (scores < rules.below_score))
+    chosen = rng.sample(range(len(pool)), min(rng.randint(1, rules.limit), len(pool)))
+    return tuple(int(pool[i]) for i in chosen)
