@@ -34,7 +34,8 @@ import uvicorn
 from starlette.applications import Starlette
 
 from bench.injection import lines, write_cards
-from vaultd.compose import Core, compose
+from vaultd.compose import compose
+from vaultd.engine import Core
 from vaultd.services.gateway import Wish
 from vaultd.settings import Settings
 from vaultd.web.auth import Auth, AuthMiddleware, Token

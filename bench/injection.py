@@ -16,9 +16,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from vaultd.compose import Core, compose
+from vaultd.compose import compose
 from vaultd.core.card import Intent
 from vaultd.core.properties import moment_text
+from vaultd.engine import Core
 from vaultd.scoring.intent import intent_of
 from vaultd.services.cardrecall import CardQuery
 from vaultd.settings import Settings

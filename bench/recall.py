@@ -32,9 +32,10 @@ import numpy as np
 from recall_rivals import Rivals
 from recall_sets import METRICS, Memory, Question, Sets, estimates, load, means_by_set, moment, names_in, scored
 
-import vaultd.compose as composing
-from vaultd.compose import Core, compose
+import vaultd.embedding as composing
+from vaultd.compose import compose
 from vaultd.core.query import Query
+from vaultd.engine import Core
 from vaultd.index.passages import passages_of
 from vaultd.llm.calibration import labelled_pairs
 from vaultd.llm.embedder import Floats, embedding_key

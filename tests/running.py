@@ -12,8 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from tests.fakes import FakeAnalyst, FakeClock, FakeEmbedder
-from vaultd.compose import Core, Model, compose
+from vaultd.compose import compose
 from vaultd.core.note import NotePath
+from vaultd.embedding import Model
+from vaultd.engine import Core
 from vaultd.index.vectors import as_they_are
 from vaultd.llm.calibration import Similarity
 from vaultd.settings import Settings

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from vaultd.compose import Core
 from vaultd.config.lastruns import Runs
 from vaultd.config.runtime import Runtime, remove_runtime, write_runtime
 from vaultd.config.systemd import notify, watchdog_s
 from vaultd.config.tokens import scoped_tokens
 from vaultd.core.errors import VaultdError, VaultUnavailable
 from vaultd.core.query import Query
+from vaultd.engine import Core
 from vaultd.frugal import give_back
 from vaultd.index.indexer import BatchReport
 from vaultd.tools import bridge

@@ -8,8 +8,8 @@ import time
 from tests.fakes import FakeEmbedder
 from tests.model_server import ModelServer
 from tests.running import running
-from vaultd.compose import embedding_model
 from vaultd.core.query import Query
+from vaultd.embedding import embedding_model
 from vaultd.llm.budget import RequestBudget
 from vaultd.llm.local import LocalEmbedder
 from vaultd.services.newmemory import NewMemory

@@ -14,8 +14,8 @@ from starlette.routing import Route
 import vaultd.web
 from tests.fakes import FakeAnalyst
 from tests.web.served import bucket, served
-from vaultd.compose import budget_of, embedding_model
 from vaultd.core.errors import ModelRefused
+from vaultd.embedding import budget_of, embedding_model
 from vaultd.llm.analyst import Annotation
 from vaultd.settings import KEYS, ChatModelSettings, EmbeddingSettings, Settings
 

@@ -43,7 +43,7 @@ def calibrate(config: Path | None, vault: Path | None, as_json: bool, yes: bool)
     if settings.embedding.provider == "none":
         raise BadInput("embedding.provider is none: there is no model to calibrate")
 
-    from vaultd.compose import budget_of, embedding_model
+    from vaultd.embedding import budget_of, embedding_model
 
     model = embedding_model(settings, budget_of(settings, state), state)
     if model.embedder is None:

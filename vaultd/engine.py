@@ -1,0 +1,236 @@
+"""What a daemon consists of, behind its faces: all objects of one vault, and its index opened, fed and closed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
+from pathlib import Path
+
+import numpy as np
+
+from vaultd.core.errors import IndexUnavailable
+from vaultd.core.note import FileStamp, NotePath
+from vaultd.embedding import Model
+from vaultd.index.embedding import EmbeddingQueue
+from vaultd.index.indexer import BatchReport, Indexer
+from vaultd.index.mirror import Mirror
+from vaultd.index.reconcile import Difference, difference
+from vaultd.index.rows import Place
+from vaultd.index.store import Store
+from vaultd.index.tables import TableWriter
+from vaultd.index.vectors import Batch
+from vaultd.llm.analyst import Analyst
+from vaultd.llm.embedder import embedding_key
+from vaultd.services import Services
+from vaultd.services.health import Progress
+from vaultd.services.importing.status import ImportStatus
+from vaultd.services.logtail import LogTail
+from vaultd.services.reinforce import Reinforce
+from vaultd.services.scribe import Scribe
+from vaultd.settings import Settings
+from vaultd.vault.ancestry import Ancestry
+from vaultd.vault.journal import Journal
+from vaultd.vault.layout import Layout
+from vaultd.vault.reader import VaultReader
+from vaultd.vault.writer import VaultWriter
+from vaultd.watch.inbox import Inbox
+from vaultd.watch.pipeline import Pipeline
+
+log = logging.getLogger(__name__)
+
+REFIT_GROWTH = 1.25  # of the vectors that the centring was last fitted to
+REFIT_FROM = 20
+
+
+@dataclass(slots=True)
+class LiveSettings:
+    """The settings in force; `replace` them while running where a key is hot."""
+
+    value: Settings
+
+    def __call__(self) -> Settings:
+        """The settings as they are now."""
+        return self.value
+
+
+class VaultGround:
+    """What the pipeline asks of vault and index."""
+
+    def __init__(self, layout: Layout, reader: VaultReader, mirror: Mirror) -> None:
+        self._layout = layout
+        self._reader = reader
+        self._mirror = mirror
+
+    def available(self) -> bool:
+        """Whether the root is there and holds anything."""
+        try:
+            return any(self._layout.root.iterdir())
+        except OSError:
+            return False
+
+    def stamp(self, path: NotePath) -> FileStamp | None:
+        """What the directory says of a path."""
+        return self._reader.stamp(path)
+
+    def is_note(self, path: str) -> bool:
+        """Whether a path may be a note."""
+        return self._layout.is_note(path)
+
+    def below(self, folder: NotePath) -> Iterable[NotePath]:
+        """Notes on disk and in the index below a folder."""
+        known = [row.path for row in self._mirror.below(folder)]
+        return dict.fromkeys([*self._reader.below(folder), *known])
+
+    def known(self, path: NotePath) -> bool:
+        """Whether the index has a note at this path."""
+        return self._mirror.by_path(path) is not None
+
+    def missed(self, path: NotePath) -> bool:
+        """Whether the index has a note at this path whose text stands nowhere else."""
+        return self._mirror.is_only_one(path)
+
+    def notes(self) -> int:
+        """How many notes the index has."""
+        return len(self._mirror)
+
+
+@dataclass(slots=True)
+class Core:
+    """All objects of one daemon. The index is opened by `open_index`, which blocks for a while."""
+
+    settings: LiveSettings
+    state: Path
+    layout: Layout
+    reader: VaultReader
+    writer: VaultWriter
+    journal: Journal
+    model: Model
+    mirror: Mirror
+    store: Store
+    inbox: Inbox
+    pipeline: Pipeline
+    progress: Progress
+    reinforce: Reinforce
+    services: Services
+    analyst: Analyst
+    clock: Callable[[], datetime]
+    zone: tzinfo
+    scribe: Scribe
+    tables: TableWriter | None = None
+    indexer: Indexer | None = None
+    queue: EmbeddingQueue | None = None
+    fitted_to: int = 0
+    tail: LogTail = field(default_factory=LogTail)
+    listeners: list[Callable[[BatchReport], None]] = field(default_factory=list)
+    import_listeners: list[Callable[[ImportStatus], None]] = field(default_factory=list)
+
+    def key_of(self, text: str) -> bytes:
+        """The key of a passage: of its text alone, since each model has a table of its own."""
+        return bytes.fromhex(embedding_key(text, ""))
+
+    def open_index(self) -> None:
+        """Open the tables and fill the mirror. Blocks. Raises IndexUnavailable, StorageFull."""
+        self.journal.refresh()
+        self.store.open(self.model.name or "none")
+        try:
+            loaded = self.store.load(self.mirror.body_words)
+        except IndexUnavailable as exc:
+            log.warning("%s; it is made anew", exc)
+            self.store.clear()
+            loaded = self.store.load(self.mirror.body_words)
+        uses = {row.id: self.reinforce.use_of(row.id) for row in loaded.rows}
+        self.mirror.load(loaded.rows, loaded.passages, uses)
+        batches = list(self.store.embeddings())
+        self._fit(batches)
+        for keys, vectors, shares in batches:
+            self.mirror.add_vectors(keys, vectors, shares)
+        self.tables = TableWriter(self.store, {row.id for row in loaded.rows})
+        self.tables.start()
+        self.indexer = Indexer(
+            self.reader,
+            self.place_of,
+            self.mirror,
+            self.tables,
+            self.reinforce.use_of,
+            self.key_of,
+            self.zone,
+            Ancestry(self.layout.root).is_elder,
+        )
+        if self.model.embedder is not None:
+            self.queue = EmbeddingQueue(
+                self.model.embedder, self._body, self.mirror, self.tables, self.key_of, on_progress=self.refit
+            )
+
+    def _fit(self, batches: Sequence[Batch]) -> None:
+        """Centre the vectors for this vault, before they come in."""
+        if self.model.fit is not None and batches:
+            vectors = np.concatenate([vectors for _, vectors, _ in batches])
+            self.mirror.vectors.centre = self.model.fit(vectors, np.concatenate([shares for *_, shares in batches]))
+            self.fitted_to = len(vectors)
+
+    def refit(self) -> None:
+        """Centre anew when the vault has grown by a quarter. Called by the thread that adds embeddings. Blocks."""
+        if self.model.fit is None or len(self.mirror.vectors) < REFIT_GROWTH * self.fitted_to + REFIT_FROM:
+            return
+        if self.tables is None or not self.tables.flush():
+            return
+        batches = list(self.store.embeddings())
+        if not batches:
+            return
+        vectors = np.concatenate([vectors for _, vectors, _ in batches])
+        centre = self.model.fit(vectors, np.concatenate([shares for *_, shares in batches]))
+        self.mirror.recentre(centre, batches)
+        self.fitted_to = len(vectors)
+
+    @property
+    def aside(self) -> tuple[NotePath, ...]:
+        """Numbered copies of cloud drives that have no row."""
+        return () if self.indexer is None else tuple(self.indexer.aside)
+
+    def place_of(self, path: str) -> Place:
+        """What a note's folder says of it."""
+        return Place(self.layout.role_of(path), self.layout.folder_kind(path))
+
+    def _body(self, path: NotePath) -> str | None:
+        note = self.reader.read(path)
+        return None if note is None else note.body
+
+    def apply(self, paths: Sequence[NotePath], admits: Callable[[Sequence[NotePath]], bool]) -> BatchReport:
+        """Have the indexer look at a batch. Blocks."""
+        if self.indexer is None:
+            raise IndexUnavailable("the index is not open yet")
+        return self.indexer.apply(paths, admits)
+
+    def on_batch(self, report: BatchReport) -> None:
+        """A batch was applied: what changed gets its embeddings, and listeners hear of it."""
+        if self.queue is not None and report.contents:
+            self.queue.offer(report.contents)
+        for listener in self.listeners:
+            listener(report)
+
+    def compare(self) -> Difference:
+        """Vault against index. Blocks. Raises VaultUnavailable."""
+        self.pipeline.demand_vault()
+        self.layout.refresh()
+        scan = self.reader.scan()
+        found = difference(scan.stamps, self.mirror.rows())
+        vanished = tuple(path for path in found.vanished if not scan.hides(path))
+        aside = self.indexer.aside if self.indexer is not None else {}
+        appeared = tuple(path for path in found.appeared if aside.get(path) != scan.stamps[path])
+        self.progress.total = len(scan.stamps)
+        return Difference(appeared, found.changed, vanished)
+
+    def close(self) -> None:
+        """Flush and let go. Blocks."""
+        if self.queue is not None:
+            self.queue.close()
+        if self.tables is not None:
+            self.tables.close()
+        self.journal.flush()
+        self.store.close()
+        self.services.meaning.close()
+        self.services.card_care.close()
+        if self.model.embedder is not None:
+            self.model.embedder.close()
