@@ -43,7 +43,14 @@ SURE_FROM: Final = -0.5  # log odds above chance at which trust in a question be
 SURE_AT: Final = 0.5  # log odds above chance from which a question is trusted in full
 _TOPIC_CURVE: Final = ((0.0, 0.0), (0.3, 0.05), (0.4, 0.25), (0.5, 0.75), (1.0, 1.0))  # share of the best ─► topic:
 # nine of ten answers among the first ten have 0.67 of the best or more, and half of the tenth places 0.6 or less
-_COVERAGE_CURVE: Final = ((0.0, 0.0), (0.15, 0.2), (0.3, 0.5), (0.5, 0.8), (0.7, 0.95), (1.0, 0.97))  # coverage ─► evidence
+_COVERAGE_CURVE: Final = (
+    (0.0, 0.0),
+    (0.15, 0.2),
+    (0.3, 0.5),
+    (0.5, 0.8),
+    (0.7, 0.95),
+    (1.0, 0.97),
+)  # coverage ─► evidence
 _ALONE_CURVE: Final = ((0.0, 0.0), (0.05, 0.4), (0.15, 0.6), (0.3, 0.8), (0.5, 1.0))  # the same without a model
 LEAST_ODDS: Final = 1e-6
 DATES_EVIDENCE: Final = 0.5  # of a note that fits all dates of a question
