@@ -41,9 +41,9 @@ def run(
     if vault is None or not vault.is_dir():
         raise VaultUnavailable(f"the vault {vault} is not a folder; name one with --vault DIR")
     state = state_folder(vault, settings.state_dir)
-    state.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = FileLock(lock_file(state))
     try:
+        state.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock.acquire(timeout=0)
     except Timeout:
         if settings.transport == "stdio":
@@ -55,6 +55,11 @@ def run(
         raise AlreadyServed(
             f"vaultd already serves this vault{where}; `vaultd token --link` opens its dashboard, `vaultd stop` ends it"
         ) from None
+    except OSError as exc:
+        raise SettingsError(
+            f"cannot write the state folder {state}: {exc.strerror}; make it this user's, or name another by "
+            "state_dir or VAULTD_STATE_DIR"
+        ) from exc
     with lock:
         _configure_logging(settings, state)
         token = settings.server.token or keep_token(state)

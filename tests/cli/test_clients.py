@@ -72,10 +72,11 @@ def test_claude_codes_own_command_is_offered_as_well(run, vault):
 
 
 def test_secrets_in_variables_are_not_copied_but_mentioned(run, vault):
-    result = run("config", "client", "cursor", VAULTD_API_KEY="sk-secret")
+    result = run("config", "client", "cursor", VAULTD_API_KEY="sk-secret", VAULTD_GATEWAY_API_KEY="sk-hidden")
 
-    assert "sk-secret" not in result.output
+    assert "sk-" not in result.output
     assert "VAULTD_API_KEY is not copied" in result.stderr
+    assert "VAULTD_GATEWAY_API_KEY is not copied" in result.stderr
 
 
 @pytest.mark.parametrize("name", PLACES)

@@ -15,7 +15,7 @@ from vaultd.cli.options import config_option, json_option, load_settings, vault_
 from vaultd.cli.output import note, print_json, print_pairs, say
 from vaultd.cli.token import token_of
 from vaultd.config.example import example as example_text
-from vaultd.config.loading import Loaded, check_value, variables
+from vaultd.config.loading import Loaded, check_value, secrets_in, variables
 from vaultd.config.paths import config_path, default_config_path
 from vaultd.config.runtime import find_daemon
 from vaultd.config.saving import save
@@ -248,7 +248,7 @@ def _connection(loaded: Loaded, http: bool) -> Connection:
         url = running.url if running else f"http://127.0.0.1:{settings.server.port}"
         return Connection(url=f"{url}/mcp", token=token_of(settings))
     given = loaded.path if loaded.exists and loaded.path != default_config_path() else None
-    if key := next((name for name in ("VAULTD_API_KEY", "OMBRE_API_KEY") if os.environ.get(name)), None):
-        note(f"{key} is not copied: the client's daemon has it if you start `vaultd serve` yourself.")
+    for name in secrets_in(os.environ):
+        note(f"{name} is not copied: the client's daemon has it if you start `vaultd serve` yourself.")
     environment = {"VAULTD_STATE_DIR": str(settings.state_dir)} if settings.state_dir else {}
     return Connection.by_process(vault, given, environment)

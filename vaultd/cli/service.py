@@ -17,14 +17,13 @@ from vaultd.cli.options import json_option, load_settings, state_of, vault_of, v
 from vaultd.cli.output import Failure, note, print_json, say
 from vaultd.cli.serviceunits import agent_path, launchd_agent, systemd_unit, unit_path
 from vaultd.config.files import write_text
-from vaultd.config.loading import Loaded
+from vaultd.config.loading import Loaded, secrets_in
 from vaultd.config.paths import default_config_path, log_file
 from vaultd.config.runtime import find_daemon
 from vaultd.core.errors import BadInput
 from vaultd.core.findings import Finding
 
 COMMAND_TIMEOUT_S: Final = 60.0
-_SECRETS: Final = ("VAULTD_API_KEY", "OMBRE_API_KEY", "VAULTD_EMBEDDING_API_KEY", "VAULTD_TOKEN")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +91,8 @@ def install(config: Path | None, vault: Path | None, only_print: bool) -> None:
         click.echo(unit.text, nl=False)
         return
     _need(unit.up[0][0])
-    for name in _SECRETS:
-        if os.environ.get(name):
-            note(f"{name} is not copied: put it into the settings file, or the service goes without.")
+    for name in secrets_in(os.environ):
+        note(f"{name} is not copied: put it into the settings file, or the service goes without.")
     running = find_daemon(vault_of(loaded.settings), loaded.settings.state_dir)
     if running is not None and not _runs(unit):
         raise BadInput(f"a daemon (process {running.pid}) serves this vault already; end it first: vaultd stop")

@@ -75,6 +75,11 @@ def variables(key: Key) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*own, general, *key.env)))
 
 
+def secrets_in(environ: Mapping[str, str]) -> list[str]:
+    """The variables that hold a key or token now; files that vaultd writes never take them over."""
+    return [name for key in KEYS.values() if key.secret for name in variables(key) if environ.get(name)]
+
+
 def check_value(name: str, raw: object, folder: Path) -> Value:
     """One value on its own, as a person typed it. Raises SettingsError, also for a key that does not exist."""
     if name not in KEYS:
