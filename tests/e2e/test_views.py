@@ -133,7 +133,7 @@ def test_a_memory_is_a_card_and_what_is_like_it_opens_in_its_place(browser, answ
         for name, answer in answers.items()
         if name != "first" and len(answer["_meta"]["vaultd/memory"]["alike"]) > 2
     )
-    page, frame = shown(browser, "memory", theme, answers | {"first": answers[one]})
+    _, frame = shown(browser, "memory", theme, answers | {"first": answers[one]})
     frame.wait_for_selector("h1")
     memory = answers[one]["_meta"]["vaultd/memory"]
     assert memory["facts"][0] in frame.text_content("#card")

@@ -129,7 +129,7 @@ canvas.addEventListener("click", (event) => {
   if (best >= 0) open(best);
 });
 addEventListener("resize", paint);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
+if (window.matchMedia) matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
 
 Host.start("vaultd-network", {
   dressed: paint,
