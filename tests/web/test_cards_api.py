@@ -12,6 +12,7 @@ from tests.running import running
 from tests.web.card_app import WORK, app_of, client_of
 from vaultd.services.conversations import Exchange, Said
 from vaultd.web.cards import CardEndpoints
+from vaultd.web.conversations import ConversationEndpoints
 from vaultd.web.endpoints import routes_of
 
 NEW = {"content": "she likes tea", "type": "preference", "topic": "tea, drinks", "tags": ["home"], "importance": 6}
@@ -20,7 +21,9 @@ NEW = {"content": "she likes tea", "type": "preference", "topic": "tea, drinks",
 @contextlib.asynccontextmanager
 async def api(tmp_path, **options):
     async with running(tmp_path, **options) as one:
-        app = app_of(one, routes_of(CardEndpoints(one.core.services).endpoints()))
+        services = one.core.services
+        endpoints = [*CardEndpoints(services).endpoints(), *ConversationEndpoints(services.conversations).endpoints()]
+        app = app_of(one, routes_of(endpoints))
         async with client_of(app) as owner, client_of(app, WORK) as work:
             yield one, owner, work
 

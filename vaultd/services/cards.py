@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
-
-import numpy as np
 
 from vaultd.core import properties as keys
 from vaultd.core.bucket import Role
@@ -17,13 +15,11 @@ from vaultd.core.errors import BadInput, LostRace, NoSuchMemory
 from vaultd.core.note import NotePath
 from vaultd.core.text import clean_text
 from vaultd.index.mirror import Mirror
-from vaultd.index.rows import Row, body_key
-from vaultd.index.tokens import query_words
+from vaultd.index.rows import Row
 from vaultd.llm.redact import strip_private
-from vaultd.scoring.constants import CARD_TWIN_SIMILARITY
-from vaultd.scoring.final import keyword_score, keyword_terms
 from vaultd.services.cardhistory import CardHistory
 from vaultd.services.cardids import CardNumbers
+from vaultd.services.cardtwins import CardTwins, Twin
 from vaultd.services.meaning import Meaning
 from vaultd.services.reinforce import Reinforce
 from vaultd.services.scribe import Scribe
@@ -33,9 +29,7 @@ from vaultd.settings import Settings
 from vaultd.vault import codec
 from vaultd.vault.layout import Layout
 
-NEAR_DUPLICATES: Final = 3  # told of a new card; SPEC of the tools
 TOPIC_CHARACTERS: Final = 80
-TWIN_CANDIDATES: Final = 20  # by words, that a new card is compared with where there is no embedding
 USE: Final = 1.0
 
 
@@ -78,15 +72,6 @@ class CardView:
     card: Card
     row: Row
     text: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Twin:
-    """A card that says nearly the same."""
-
-    id: str
-    topic: tuple[str, ...]
-    similarity: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +136,7 @@ class Cards:
         self._scribe = scribe
         self._mirror = mirror
         self._texts = texts
-        self._meaning = meaning
+        self._twins = CardTwins(mirror, texts, meaning)
         self._reinforce = reinforce
         self._numbers = numbers
         self._history = history
@@ -202,7 +187,7 @@ class Cards:
             raise BadInput(f"ai_scope: this token may write cards of the scope {sight!r} only")
         scope = sight if sight is not None else one_line(new.scope)
         async with self._one_at_a_time:
-            twins = await self._twins(text, sight if sight is not None else (scope or None))
+            twins = await self._twins(text, self.rows(sight if sight is not None else (scope or None)))
             now = self._clock()
             card_id = await asyncio.to_thread(self._numbers.next, now)
             record: dict[str, object] = {
@@ -341,44 +326,6 @@ class Cards:
             return row.path
         return self._layout.card_path(row.id, _topics(change.topic)[0])
 
-    async def _twins(self, text: str, sight: str | None) -> tuple[Twin, ...]:
-        """Cards that say nearly the same, most alike first."""
-        vector = await self._meaning.of_passage(text)
-        rows = self.rows(sight)
-        alike: dict[str, float] = {}
-        if vector is not None:
-            cosines = self._mirror.meaning(vector)
-            slots = [(row, self._mirror.slot_of(row.id)) for row in rows]
-            there = [(row, slot) for row, slot in slots if slot is not None and slot < len(cosines)]
-            similar = self._meaning.similarities(cosines[[slot for _, slot in there]]) if there else ()
-            alike = {
-                row.id: float(value) for (row, _), value in zip(there, similar, strict=True) if not np.isnan(value)
-            }
-        same = body_key(text + "\n")
-        for row in rows:
-            if row.body_key == same:
-                alike[row.id] = 1.0
-        if vector is None:
-            alike |= await self._alike_by_words(text, rows)
-        best = sorted(alike.items(), key=lambda pair: -pair[1])[:NEAR_DUPLICATES]
-        found = [(self._mirror.get(one), value) for one, value in best if value >= CARD_TWIN_SIMILARITY]
-        return tuple(Twin(row.id, row.domain, round(value, 4)) for row, value in found if row is not None)
-
-    async def _alike_by_words(self, text: str, rows: Sequence[Row]) -> dict[str, float]:
-        """Share of words that two texts have in common, of the cards that share most words with the text."""
-        terms = keyword_terms(text)
-        scores = self._mirror.word_scores(dict.fromkeys(query_words(text), 1.0)).scores
-        slots = [(self._mirror.slot_of(row.id), row) for row in rows]
-        ranked = sorted(((float(scores[slot]), row) for slot, row in slots if slot is not None), key=lambda p: -p[0])
-        best = [row for _, row in ranked[:TWIN_CANDIDATES]]
-        bodies = await self._texts.bodies([row.path for row in best])
-        both = {
-            row.id: min(_overlap(terms, body), _overlap(keyword_terms(body), text))
-            for row, body in zip(best, bodies, strict=True)
-            if body
-        }
-        return both
-
 
 def category_of(name: str) -> Category:
     """The category of this name. Raises BadInput with the eight."""
@@ -386,10 +333,6 @@ def category_of(name: str) -> Category:
         return Category(name.strip().lower())
     except ValueError:
         raise BadInput(f"type: {name!r} is not one of {', '.join(Category)}") from None
-
-
-def _overlap(terms: Sequence[str], text: str) -> float:
-    return keyword_score(terms, text, (text,))
 
 
 def _importance(value: int) -> int:

@@ -19,12 +19,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
+import numpy as np
+
 from vaultd.core.bucket import Role
 from vaultd.core.errors import BadInput, NoSuchMemory, VaultError
 from vaultd.core.note import Note, NotePath
 from vaultd.core.properties import parse_moment
 from vaultd.core.text import clean_text
-from vaultd.index.mirror import Mirror
+from vaultd.index.mirror import ROLE_CODES, Mirror
 from vaultd.index.rows import Row
 from vaultd.llm.analyst import Analyst, Turn
 from vaultd.llm.redact import strip_private
@@ -227,7 +229,9 @@ class Conversations:
             await self._scribe.delete(row.path, permanent=permanent, why="delete")
 
     def _rows(self) -> list[Row]:
-        return [row for row in self._mirror.rows() if row.role is Role.CONVERSATION]
+        with self._mirror.lock:
+            slots = np.flatnonzero(self._mirror.columns.role == ROLE_CODES[Role.CONVERSATION])
+            return list(map(self._mirror.at, slots.tolist()))
 
     def _parts(self, conversation_id: str) -> list[Row]:
         """The rows of a conversation's notes, first part first."""

@@ -15,7 +15,8 @@ from vaultd.core.errors import BadInput, NoSuchMemory
 from vaultd.core.query import split_list
 from vaultd.services import Services
 from vaultd.services.cardrecall import CardHit, CardQuery
-from vaultd.services.cards import CardChange, NewCard, Twin, category_of
+from vaultd.services.cards import CardChange, NewCard, category_of
+from vaultd.services.cardtwins import Twin
 from vaultd.tools import render
 from vaultd.tools.arguments import Text, Whole, Words, both
 

@@ -12,6 +12,7 @@ from vaultd.services import Services
 from vaultd.web.batch import Batch
 from vaultd.web.buckets import Buckets
 from vaultd.web.cards import CardEndpoints
+from vaultd.web.conversations import ConversationEndpoints
 from vaultd.web.decay import Decay
 from vaultd.web.endpoints import Endpoint, answered, routes_of
 from vaultd.web.health import HealthEndpoints
@@ -34,6 +35,7 @@ def api_endpoints(
         *Buckets(services).endpoints(),
         *Search(services).endpoints(),
         *CardEndpoints(services).endpoints(),
+        *ConversationEndpoints(services.conversations).endpoints(),
         *NetworkEndpoint(services).endpoints(),
         *Decay(services).endpoints(),
         *Config(services).endpoints(),

@@ -1,4 +1,4 @@
-"""`/api/cards` and `/api/conversations`. See docs/api-cards.md."""
+"""`/api/cards`. See docs/api-cards.md."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from vaultd.services import Services
 from vaultd.services.cardlist import LISTED, MOST_LISTED, SORTS, CardFilter, CardPage
 from vaultd.services.cardrecall import CardHit, CardQuery
 from vaultd.services.cards import CardChange, CardVersion, CardView, NewCard
-from vaultd.services.conversations import Conversation, Said
 from vaultd.web.credentials import sight_of
 from vaultd.web.endpoints import (
     Endpoint,
@@ -26,8 +25,8 @@ from vaultd.web.endpoints import (
     json_body,
     known_fields,
     number_field,
-    number_parameter,
     text_field,
+    whole_parameter,
 )
 from vaultd.web.shapes import moment, snippet
 
@@ -35,7 +34,6 @@ MOST_FOUND: Final = 50
 _NEW: Final = ("content", "type", "topic", "tags", "importance", "ai_scope", "source_conversation_id")
 _CHANGEABLE: Final = ("content", "old_text", "new_text", "type", "topic", "tags", "importance", "ai_scope")
 _ID: Final = Parameter("id", "id of the card", place="path", required=True)
-_CONVERSATION: Final = Parameter("id", "id of the conversation", place="path", required=True)
 _WORDS: Final = {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 _FIELDS: Final[dict[str, Any]] = {
     "content": {"type": "string"},
@@ -48,7 +46,7 @@ _FIELDS: Final[dict[str, Any]] = {
 
 
 class CardEndpoints:
-    """Endpoints of cards and conversations."""
+    """Endpoints of cards."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -72,11 +70,11 @@ class CardEndpoints:
             scope=query.get("scope"),
             category=query.get("type", "").strip(),
             intent=intent_of_name(query.get("intent", "")),
-            limit=_whole(request, "limit", 10, 1, MOST_FOUND),
+            limit=whole_parameter(request, "limit", 10, 1, MOST_FOUND),
+            kept_only=not flag_parameter(request, "all"),
         )
         found = await self._services.card_recall(wanted)
-        hits = found.hits if flag_parameter(request, "all") else found.kept
-        data = {"hits": [_hit(hit) for hit in hits], "intent": found.intent.value, "searched": found.searched}
+        data = {"hits": [_hit(hit) for hit in found.hits], "intent": found.intent.value, "searched": found.searched}
         return answered(request, data)
 
     async def get(self, request: Request) -> Response:
@@ -174,34 +172,8 @@ class CardEndpoints:
         view = await self._services.cards.revert(request.path_params["id"], version, sight_of(request))
         return answered(request, {"card": card(view, whole=True)}, etag=_etag(view))
 
-    # -- conversations --------------------------------------------------------------------------------------------
-
-    async def conversations(self, request: Request) -> Response:
-        """Kept conversations, newest first."""
-        limit = _whole(request, "limit", LISTED, 1, MOST_LISTED)
-        before = request.query_params.get("cursor", "")
-        found, cursor = await self._services.conversations.listed(sight_of(request), limit=limit, before=before)
-        items = [{**_conversation(one), "turns": len(one.messages)} for one in found]
-        return answered(request, {"conversations": items, "next_cursor": cursor or None})
-
-    async def conversation(self, request: Request) -> Response:
-        """One conversation with its messages."""
-        one = await self._services.conversations.get(request.path_params["id"], sight_of(request))
-        return answered(request, {**_conversation(one), "messages": [_said(said) for said in one.messages]})
-
-    async def summary(self, request: Request) -> Response:
-        """Have a conversation summarised."""
-        one_id = request.path_params["id"]
-        summary = await self._services.conversations.summarise(one_id, sight_of(request))
-        return answered(request, {"id": one_id, "summary": summary})
-
-    async def forget(self, request: Request) -> Response:
-        """Take a conversation out of the vault."""
-        await self._services.conversations.delete(request.path_params["id"], sight_of(request))
-        return answered(request, {"id": request.path_params["id"], "deleted": True})
-
     def endpoints(self) -> list[Endpoint]:
-        """All endpoints of cards and conversations."""
+        """All endpoints of cards."""
         new = {"type": "object", "properties": {**_FIELDS, "source_conversation_id": {"type": "string"}}}
         change = {
             "type": "object",
@@ -210,7 +182,6 @@ class CardEndpoints:
         revert = {"type": "object", "properties": {"version": {"type": "string"}}, "required": ["version"]}
         of_version = [_ID, Parameter("version", "name of the version", place="path", required=True)]
         one = "/api/cards/{id}"
-        talk = "/api/conversations/{id}"
         return [
             Endpoint("GET", "/api/cards", self.listed, "List cards", parameters=_list_parameters()),
             Endpoint("POST", "/api/cards", self.create, "Write a card", body=new, status=201),
@@ -222,10 +193,6 @@ class CardEndpoints:
             Endpoint("GET", f"{one}/history", self.versions, "Versions of a card", parameters=[_ID]),
             Endpoint("GET", f"{one}/history/{{version}}", self.version, "A version of a card", parameters=of_version),
             Endpoint("POST", f"{one}/revert", self.revert, "Put a version back", parameters=[_ID], body=revert),
-            Endpoint("GET", "/api/conversations", self.conversations, "List conversations"),
-            Endpoint("GET", talk, self.conversation, "One conversation", parameters=[_CONVERSATION]),
-            Endpoint("DELETE", talk, self.forget, "Delete a conversation", parameters=[_CONVERSATION]),
-            Endpoint("POST", f"{talk}/summary", self.summary, "Summarise a conversation", parameters=[_CONVERSATION]),
         ]
 
 
@@ -313,25 +280,6 @@ def _version(one: CardVersion) -> dict[str, Any]:
     }
 
 
-def _conversation(one: Conversation) -> dict[str, Any]:
-    return {
-        "id": one.id,
-        "title": one.title,
-        "created": moment(one.created),
-        "updated": moment(one.updated),
-        "scope": one.scope,
-        "summary": one.summary,
-        "path": one.path,
-    }
-
-
-def _said(said: Said) -> dict[str, Any]:
-    data: dict[str, Any] = {"role": said.role, "at": moment(said.at), "text": said.text}
-    if said.role == "user":
-        return {**data, "injected_memories": [{"id": one, "topic": topic} for one, topic in said.injected]}
-    return {**data, "aborted": said.aborted}
-
-
 def _filter(request: Request) -> CardFilter:
     query = request.query_params
     sort = query.get("sort", "-created_at").strip() or "-created_at"
@@ -341,14 +289,14 @@ def _filter(request: Request) -> CardFilter:
         tags=tuple(filter(None, query.getlist("tag"))),
         topics=tuple(filter(None, query.getlist("topic"))),
         scope=query.get("scope"),
-        importance_min=_whole(request, "importance_min", 1, 1, 10),
-        importance_max=_whole(request, "importance_max", 10, 1, 10),
+        importance_min=whole_parameter(request, "importance_min", 1, 1, 10),
+        importance_max=whole_parameter(request, "importance_max", 10, 1, 10),
         used=_yes_or_no(query.get("used", "")),
         since=_day(query, "from"),
         until=_day(query, "to"),
         sort=sort.removeprefix("-"),
         descending=sort.startswith("-"),
-        limit=_whole(request, "limit", LISTED, 1, MOST_LISTED),
+        limit=whole_parameter(request, "limit", LISTED, 1, MOST_LISTED),
         cursor=query.get("cursor", ""),
     )
 
@@ -358,13 +306,6 @@ def _list(raw: Mapping[str, Any], name: str) -> tuple[str, ...]:
     if not isinstance(value, str | list):
         raise BadInput(f"{name}: must be text with commas, or a list of texts")
     return split_list(name, value)
-
-
-def _whole(request: Request, name: str, default: int, low: int, high: int) -> int:
-    number = number_parameter(request, name, default)
-    if not low <= number <= high or number != int(number):
-        raise BadInput(f"{name}: must be a whole number from {low} to {high}")
-    return int(number)
 
 
 def _yes_or_no(text: str) -> bool | None:

@@ -160,6 +160,14 @@ def number_parameter(request: Request, name: str, default: float) -> float:
     return value
 
 
+def whole_parameter(request: Request, name: str, default: int, low: int, high: int) -> int:
+    """A whole number of the query. Raises BadInput for what is none, or out of range."""
+    number = number_parameter(request, name, default)
+    if not low <= number <= high or number != int(number):
+        raise errors.BadInput(f"{name}: must be a whole number from {low} to {high}")
+    return int(number)
+
+
 def whole(name: str, text: str, default: int, low: int, high: int) -> int:
     """A whole number parameter, clamped. Raises BadInput for what is none."""
     if not text.strip():
