@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from vaultd.config.example import example
+from vaultd.config.paths import state_folder
 
 
 @pytest.fixture
@@ -100,6 +101,12 @@ def test_named_file_is_used_by_all(run, home):
     assert run("config", "get", "--config", "my.yaml", "language").stdout == "en\n"
     assert run("config", "path", "--config", "my.yaml").stdout == f"{home / 'my.yaml'}\n"
     assert run("config", "get", "language", VAULTD_CONFIG="my.yaml").stdout == "en\n"
+
+
+def test_path_names_the_state_folder_of_the_vault_on_request(run, vault, home):
+    named = Path(run("config", "path", "--state").stdout.strip())
+
+    assert named == state_folder(vault, home / "state")
 
 
 def test_get_masks_secrets_and_refuses_unknown_names(run):

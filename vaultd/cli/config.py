@@ -11,7 +11,7 @@ import click
 from vaultd.cli.client import DaemonClient
 from vaultd.cli.clientfiles import Written
 from vaultd.cli.clients import CLIENTS, Connection, snippet, write_client
-from vaultd.cli.options import config_option, json_option, load_settings, vault_of, vault_options
+from vaultd.cli.options import config_option, json_option, load_settings, state_of, vault_of, vault_options
 from vaultd.cli.output import note, print_json, print_pairs, say
 from vaultd.cli.token import token_of
 from vaultd.config.example import example as example_text
@@ -152,15 +152,17 @@ def _file(config: Path | None) -> Path:
 
 
 @config.command()
-@config_option
-def path(config: Path | None) -> None:
+@vault_options
+@click.option("--state", is_flag=True, help="The vault's state folder instead: index, log and token.")
+def path(config: Path | None, vault: Path | None, state: bool) -> None:
     """Print where the settings file is, or would be.
 
     \b
     Examples:
       vaultd config path
+      vaultd config path --state
     """
-    say(str(_file(config)))
+    say(str(state_of(load_settings(config, vault).settings) if state else _file(config)))
 
 
 @config.command()
