@@ -48,7 +48,8 @@ class Line:
 
 
 @contextlib.contextmanager
-def _open_daemon(folder: Path) -> Iterator[str]:
+def open_daemon(folder: Path) -> Iterator[str]:
+    """The daemon with the fixtures of the suite; its address."""
     vault, states = folder / "vault", folder / "states"
     vault.mkdir(parents=True)
     log = folder / "log"
@@ -70,7 +71,7 @@ def suite(folder: Path) -> Iterator[Line]:
     """All scenarios of both revisions."""
     program = npm.installed("conformance") / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
     baseline = str(HERE / "baseline.yml")
-    with _open_daemon(folder / "open") as url:
+    with open_daemon(folder / "open") as url:
         for revision, fewest in FEWEST.items():
             choice = ["--requirements", revision]
             if revision == "2026-07-28":
