@@ -137,7 +137,7 @@ def vector_of(core: Core, embedder: CachedEmbedder | None, text: str) -> Floats 
     """The question's vector, as the product has it."""
     if embedder is None:
         return None
-    return core.services.meaning._centred(embedder.embed_query(text), text)
+    return core.services.meaning.centred(embedder.embed_query(text)[None, :], [text])[0]
 
 
 def ranked_by_product(sets: Sets, embedder: CachedEmbedder | None, *, shuffle: bool) -> dict[str, list[str]]:
@@ -217,7 +217,7 @@ def twins(embedder: CachedEmbedder) -> None:
         best: dict[str, list[float]] = {}
         for pair in pairs:
             raw = embedder.embed_passages([passages_of(pair.a)[0].text])[0]
-            vector = core.services.meaning._centred(raw, pair.a)
+            vector = core.services.meaning.centred(raw[None, :], [pair.a])[0]
             found = core.services.matching.match(Query(text=pair.a, limit=5), vector, now, likeness=True)
             best.setdefault(pair.label, []).append(max(one.parts.total for one in found.candidates))
         core.close()

@@ -22,6 +22,14 @@ class Difference:
         """All of them, present ones first."""
         return (*self.appeared, *self.changed, *self.vanished)
 
+    def lasting_since(self, earlier: Difference) -> Difference:
+        """Those that differed earlier too: what a person changes at this moment was not missed."""
+        before = frozenset(earlier.paths)
+        kept = (
+            tuple(path for path in paths if path in before) for paths in (self.appeared, self.changed, self.vanished)
+        )
+        return Difference(*kept)
+
     def __len__(self) -> int:
         return len(self.appeared) + len(self.changed) + len(self.vanished)
 
