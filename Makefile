@@ -32,6 +32,7 @@ check: .venv/dev.stamp
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/mypy --platform win32
 	@$(BIN)/lint-imports --no-logo
 
 mcp-check: .venv/dev.stamp

@@ -208,6 +208,8 @@ def _embedding_rate(client: DaemonClient) -> float | None:
 
 
 def _resident_mib(pid: int) -> int | None:
+    if sys.platform == "win32":
+        return None
     with contextlib.suppress(OSError, ValueError, IndexError):
         pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
         return round(pages * os.sysconf("SC_PAGE_SIZE") / 2**20)

@@ -200,7 +200,7 @@ def findings(loaded: Loaded) -> list[Finding]:
 
 
 def _domain() -> str:
-    return f"gui/{os.getuid()}"
+    return f"gui/{os.getuid()}"  # type: ignore[attr-defined,unused-ignore]  # asked on macOS alone
 
 
 def _need(program: str) -> None:

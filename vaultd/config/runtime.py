@@ -18,6 +18,11 @@ from vaultd.config.paths import runtime_file, state_folder, token_file
 HEALTH_TIMEOUT_S: Final = 2.0
 TOKEN_BYTES: Final = 32
 
+# of the Windows API
+_SYNCHRONIZE: Final = 0x100000
+_ACCESS_DENIED: Final = 5
+_WAIT_TIMEOUT: Final = 258
+
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
@@ -73,8 +78,8 @@ def is_alive(pid: int) -> bool:
     """True where a process with this number runs, or where that cannot be told."""
     if pid <= 0:
         return False
-    if sys.platform == "win32":  # os.kill(pid, 0) ends the process there; whether it answers is asked anyway
-        return True
+    if sys.platform == "win32":  # os.kill(pid, 0) ends the process there
+        return _is_alive_on_windows(pid)
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -82,6 +87,23 @@ def is_alive(pid: int) -> bool:
     except (PermissionError, OverflowError):
         return True
     return True
+
+
+def _is_alive_on_windows(pid: int) -> bool:
+    import ctypes
+
+    if sys.platform != "win32":  # tells mypy where the next lines are right
+        return True
+
+    kernel = ctypes.WinDLL("kernel32", use_last_error=True)
+    kernel.OpenProcess.restype = ctypes.c_void_p
+    handle = kernel.OpenProcess(_SYNCHRONIZE, False, pid)
+    if not handle:
+        return ctypes.get_last_error() == _ACCESS_DENIED  # another user's
+    try:
+        return bool(kernel.WaitForSingleObject(ctypes.c_void_p(handle), 0) == _WAIT_TIMEOUT)
+    finally:
+        kernel.CloseHandle(ctypes.c_void_p(handle))
 
 
 def keep_token(folder: Path) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import sys
 import threading
 import time
 from collections import OrderedDict
@@ -132,8 +133,9 @@ class EmbeddingQueue:
             self._thread.join(timeout_s)
 
     def _run(self) -> None:
-        with contextlib.suppress(AttributeError, OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+        if sys.platform != "win32":
+            with contextlib.suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
         while (ids := self._take()) is not None:
             self._step(ids)
 

@@ -129,6 +129,6 @@ class Surroundings:
 
 def _is_writable(place: Path) -> bool:
     """Whether the disk takes anything, whoever asks: the superuser's rights say nothing of that."""
-    if hasattr(os, "statvfs") and os.statvfs(place).f_flag & os.ST_RDONLY:
+    if sys.platform != "win32" and os.statvfs(place).f_flag & os.ST_RDONLY:
         return False
     return os.access(place, os.W_OK)

@@ -12,9 +12,6 @@ import sys
 from pathlib import Path
 from typing import Final
 
-if sys.platform != "win32":
-    import fcntl
-
 _AT_FDCWD: Final = -100
 _LINUX_NOREPLACE: Final = 1
 _LINUX_EXCHANGE: Final = 2
@@ -117,6 +114,8 @@ class Disk:
         """
         if sys.platform != "linux":
             return None
+        import fcntl  # Windows has none
+
         handle = os.open(place, os.O_RDONLY)
         try:
             # a broken lease must not send SIGIO, whose default is to end the process; SIGURG's is to do nothing
