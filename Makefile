@@ -20,6 +20,7 @@ help:
 	@echo 'make screenshots  pictures of the dashboard, into docs/images'
 	@echo 'make soak   random operations, index and rebuild compared; kill -9; git between three clones (an hour)'
 	@echo 'make torture  a vault with one file per hazard, the heavy ones too'
+	@echo 'make docs   the documentation as a site; a dead link fails'
 	@echo 'make plugin lint, test and build the Obsidian plugin; needs Node 20 or newer'
 
 run: .venv/run.stamp
@@ -83,5 +84,5 @@ clean:
 	@touch $@
 
 docs: .venv/dev.stamp
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "mkdocs-material>=9,<10"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
