@@ -348,6 +348,7 @@ def _embeddings(asked: Asked, dimension: int) -> Reply:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128  # fifty clients at once; the default of 5 resets connections where the machine is busy
     played: ModelServer
 
     def handle_error(self, request: Any, client_address: Any) -> None:

@@ -382,6 +382,24 @@ async def test_a_conversation_of_another_scope_is_not_continued(tmp_path):
             await ask(stage.client(WORK), extra_headers={"X-Vaultd-Conversation": "c1"})
 
 
+async def test_a_conversation_without_a_scope_is_not_continued_by_a_scoped_token(tmp_path):
+    async with play(tmp_path) as stage:
+        await ask(stage.client(), extra_headers={"X-Vaultd-Conversation": "c1"})
+        await stage.settled()
+        with pytest.raises(openai.BadRequestError):
+            await ask(stage.client(WORK), extra_headers={"X-Vaultd-Conversation": "c1"})
+
+
+async def test_the_owner_goes_on_with_a_scoped_conversation_in_its_scope(tmp_path):
+    async with play(tmp_path) as stage:
+        await stage.card(f"{LEMON} at home", scope="home")
+        await ask(stage.client(WORK), extra_headers={"X-Vaultd-Conversation": "c1"})
+        await stage.settled()
+        raw = await ask(stage.client(), extra_headers={"X-Vaultd-Conversation": "c1"})
+
+        assert "x-vaultd-memories" not in raw.headers, "the scoped token may read this conversation"
+
+
 # Conversations
 
 

@@ -30,7 +30,6 @@ from vaultd.index.mirror import ROLE_CODES, Mirror
 from vaultd.index.rows import Row
 from vaultd.llm.analyst import Analyst, Turn
 from vaultd.llm.redact import strip_private
-from vaultd.services.cards import sees
 from vaultd.services.scribe import Scribe
 from vaultd.settings import Settings
 from vaultd.vault import codec
@@ -89,7 +88,10 @@ class Conversation:
 
 
 class Conversations:
-    """Keeps, lists, reads and summarises conversations. A credential with a scope sees shared ones and its own."""
+    """Keeps, lists, reads and summarises conversations. A credential with a scope sees those held in it alone.
+
+    Unlike a card, a conversation without a scope is not shared: cards of any scope may have been put into it.
+    """
 
     def __init__(
         self,
@@ -193,7 +195,7 @@ class Conversations:
                 cursor = found[-1].id
                 break
             one = await asyncio.to_thread(self._read, [row])
-            if one is not None and sees(sight, one.scope):
+            if one is not None and sight in (None, one.scope):
                 found.append(one)
         return found, cursor
 
@@ -201,7 +203,7 @@ class Conversations:
         """A conversation with its messages. Raises NoSuchMemory."""
         rows = self._parts(conversation_id)
         found = await asyncio.to_thread(self._read, rows) if rows else None
-        if found is None or not sees(sight, found.scope):
+        if found is None or sight not in (None, found.scope):
             raise NoSuchMemory(conversation_id)
         return found
 

@@ -116,7 +116,8 @@ class Gateway:
         if body is None or not isinstance(messages, list):
             return ChatTurn(target, raw, "", sight, sight or _UNSCOPED, "", "", save=False)
         message = _last_user_text(messages)
-        conversation_id, again = await self._conversation(messages, wish, sight)
+        sight = await self._sight_in(wish.conversation_id, sight)
+        conversation_id, again = self._conversation(messages, wish, sight)
         limit = settings.cards.max_injected if wish.max_memories is None else wish.max_memories
         injected: tuple[CardHit, ...] = ()
         intent = wish.intent
@@ -150,18 +151,26 @@ class Gateway:
             answers_tools=_is_role(messages[-1] if messages else None, "tool"),
         )
 
-    async def _conversation(self, messages: Sequence[Any], wish: Wish, sight: str | None) -> tuple[str, bool]:
+    async def _sight_in(self, conversation_id: str, sight: str | None) -> str | None:
+        """The scope to act in: a conversation that is kept goes on in the scope that it was held in."""
+        if not conversation_id:
+            return sight
+        if CONVERSATION_ID.fullmatch(conversation_id) is None:
+            raise BadInput("X-Vaultd-Conversation: letters, digits, - and _, at most 64, are allowed")
+        held = await self._conversations.scope_of(conversation_id)
+        if sight is None:
+            return held or None
+        if held not in (None, sight):
+            raise BadInput("X-Vaultd-Conversation: this conversation belongs to another scope")
+        return sight
+
+    def _conversation(self, messages: Sequence[Any], wish: Wish, sight: str | None) -> tuple[str, bool]:
         """The conversation that a chat belongs to, and whether its last message was answered before.
 
         Without a name it is found by what was said so far: a reply is remembered under all that led to it.
         """
         again = self._known.get(f"{sight}/{_trail(messages)}")
         if wish.conversation_id:
-            if CONVERSATION_ID.fullmatch(wish.conversation_id) is None:
-                raise BadInput("X-Vaultd-Conversation: letters, digits, - and _, at most 64, are allowed")
-            held = await self._conversations.scope_of(wish.conversation_id)
-            if held is not None and sight is not None and held not in (_UNSCOPED, sight):
-                raise BadInput("X-Vaultd-Conversation: this conversation belongs to another scope")
             return wish.conversation_id, again == wish.conversation_id
         if again is not None and _said_before(messages):
             return again, True
