@@ -9,8 +9,10 @@ its set-up script has made. What follows `--` goes to its bench.py as it is. Eac
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +63,25 @@ def add_vaultd() -> None:
     adapters.TARGETS["vaultd"] = Vaultd
 
 
+def all_alive(base: Path, notes: int, into: Path) -> Path:
+    """A base whose notes are all living memories: `breath(query)` leaves out what is archived, felt or pinned."""
+    source, target = base / "vaults" / str(notes), into / "vaults" / str(notes)
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(source / "vault", target / "vault")
+    manifest = json.loads((source / "manifest.json").read_text(encoding="utf-8"))
+    for note in [*manifest["notes"], *manifest["needles"]]:
+        old = note.get("path", "")
+        if old.split("/")[0] in ("archive", "feel", "permanent"):
+            note["path"] = f"dynamic/{old.replace('/', ' ')}"
+            if (target / "vault" / old).exists():
+                (target / "vault" / old).rename(target / "vault" / note["path"])
+        place = target / "vault" / note["path"] if old else None
+        if place is not None and "pinned: true" in (text := place.read_text(encoding="utf-8")):
+            place.write_text(text.replace("pinned: true", "pinned: false", 1), encoding="utf-8")
+    (target / "manifest.json").write_text(json.dumps(manifest, ensure_ascii=False), encoding="utf-8")
+    return into
+
+
 def one(harness: Path, target: str, rest: list[str]) -> None:
     """Measure one target in this process."""
     sys.path.insert(0, str(harness))
@@ -84,6 +105,8 @@ def main() -> None:
     given = [str(options.notes), "--base", str(base), "--out", str(out / "results.jsonl"), *options.rest]
     if options.one:
         over = ["--transport", "http"] if options.one in OVER_HTTP else []
+        if options.one == "vaultd":
+            given[2] = str(all_alive(base, options.notes, out / "alive"))
         one(harness, options.one, [*given, *over])
         return
     for target in options.targets.split(","):

@@ -80,6 +80,14 @@ async def test_a_note_that_says_the_very_word_comes_first_however_far_a_model_th
     assert matches.with_fate(Fate.KEPT)[0].id == "aaaaaaaaaaaa"
 
 
+async def test_a_permanent_memory_is_found_unless_it_is_pinned_or_protected(tmp_path):
+    async with running(tmp_path, no_model=True) as r:
+        await r.write("permanent/a.md", note("aaaaaaaaaaaa", "the boiler code is 4711"))
+        await r.write("permanent/b.md", note("bbbbbbbbbbbb", "the boiler code is 4712", pinned="true"))
+
+        assert await found(r, "boiler code") == ["aaaaaaaaaaaa"]
+
+
 async def test_a_misspelt_word_finds_what_was_meant(tmp_path):
     async with running(tmp_path, no_model=True) as r:
         await r.write("dynamic/a.md", note("aaaaaaaaaaaa", "Caroline paints landscapes"))

@@ -210,7 +210,7 @@ class Matching:
 def _fate(row: Row, *, passed: bool, alike: float | None, topic: float) -> Fate:
     if row.role is Role.OWN:
         return Fate.OWN if topic >= OWN_TOPIC_FROM else Fate.BELOW_THRESHOLD
-    if row.is_core:
+    if row.pinned or row.protected:
         return Fate.CORE
     if passed:
         return Fate.KEPT
