@@ -49,6 +49,8 @@ TYPE_FIT: Final[Mapping[Category, Mapping[Intent, float]]] = {
 
 _RUN = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff"
 _PIECE = re.compile(rf"([{_RUN}]+)|((?:(?![{_RUN}_])\w)+)")
+_WORD = re.compile(rf"(?:(?![{_RUN}_])\w)+")
+_OF_RUN = re.compile(rf"[{_RUN}]")
 
 
 def keyword_terms(text: str) -> tuple[str, ...]:
@@ -70,9 +72,10 @@ def keyword_score(query_terms: Sequence[str], content: str, tags: Iterable[str])
 
 
 def _share(query_terms: Sequence[str], text: str) -> float:
-    terms = set(keyword_terms(text))
-    terms.update(character for term in tuple(terms) if len(term) == 2 for character in term if not character.isascii())
-    return sum(term in terms for term in query_terms) / len(query_terms)
+    """Share of the terms that a text has. CJK is written without blanks, so there a term need only stand in it."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    words = set(_WORD.findall(folded)) if any(_OF_RUN.match(term) is None for term in query_terms) else set()
+    return sum(term in (words if _OF_RUN.match(term) is None else folded) for term in query_terms) / len(query_terms)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
