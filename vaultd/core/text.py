@@ -26,7 +26,10 @@ def count_scripts(text: str) -> tuple[int, int]:
 
 def estimate_tokens(text: str) -> int:
     """Estimate of a language model's tokens: 1.5 a CJK character, 1.3 a word of letters or digits."""
-    cjk, words = count_scripts(text)
+    return _tokens(*count_scripts(text))
+
+
+def _tokens(cjk: int, words: int) -> int:
     return math.ceil(cjk * TOKENS_PER_CJK_CHARACTER + words * TOKENS_PER_WORD)
 
 
@@ -34,9 +37,11 @@ def cut_at_sentence(text: str, max_tokens: int) -> str:
     """The longest run of whole sentences within `max_tokens`; a first sentence that is longer is cut inside."""
     if estimate_tokens(text) <= max_tokens:
         return text
-    end = 0
+    end = cjk = words = 0
     for match in _SENTENCE_END.finditer(text):
-        if estimate_tokens(text[: match.end()]) > max_tokens:
+        more_cjk, more_words = count_scripts(text[end : match.end()])  # no word goes over a sentence's end
+        cjk, words = cjk + more_cjk, words + more_words
+        if _tokens(cjk, words) > max_tokens:
             break
         end = match.end()
     if end:

@@ -119,13 +119,15 @@ class Journal:
             if own is None:
                 own = Tally(b=min((tally.b for tally in others), default=max(0.0, floor)))
             before = max(floor, total_of([own, *others]).count)
-            new = replace(own, t=round(own.t + amount, _DIGITS), u=_later(own.u, when), s=own.s + 1)
-            if total_of([new, *others]).count < before + amount - 10**-_DIGITS:
+            new = Tally(round(own.t + amount, _DIGITS), _later(own.u, when), own.s + 1, own.b, own.f, own.o)
+            total = total_of([new, *others])
+            if total.count < before + amount - 10**-_DIGITS:
                 new = replace(new, f=before, o=own.t)
+                total = total_of([new, *others])
             self._own[note_id] = new
             self._pending.add(note_id)
-            self._totals[note_id] = total_of([new, *others])
-            return self._totals[note_id]
+            self._totals[note_id] = total
+            return total
 
     def total(self, note_id: str) -> Total:
         """What the journals say of one note."""
