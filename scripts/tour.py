@@ -155,7 +155,8 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as scratch:
         folder, state = Path(scratch, "tour"), Path(scratch, "state")
-        prepare(folder, today=date.today())  # noqa: DTZ011 — the person's own day
+        with contextlib.redirect_stdout(sys.stderr):
+            prepare(folder, today=date.today())  # noqa: DTZ011 — the person's own day
         process, runtime = daemon(folder, state)
         try:
             asyncio.run(morning(runtime, folder / "vault"))
