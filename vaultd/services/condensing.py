@@ -11,7 +11,7 @@ from vaultd.core.errors import ModelError
 from vaultd.core.query import Mark
 from vaultd.core.text import cut_at_sentence, estimate_tokens, strip_wikilinks
 from vaultd.index.passages import passages_of
-from vaultd.index.tokens import counted_words, query_words
+from vaultd.index.tokens import normalise, query_words
 from vaultd.llm.analyst import Analyst
 
 log = logging.getLogger(__name__)
@@ -76,10 +76,11 @@ def cut(text: str, tokens: int, focus: str = "", limit: int = SHOWN_TOKENS) -> S
 
 def _start_of_focus(text: str, focus: str) -> int:
     """Where the passage begins that has most of the question's words; 0 where the beginning does as well."""
-    wanted = set(query_words(focus))
+    wanted = [word.lstrip(".") for word in query_words(focus)]
     best, most = 0, 0
     for passage in passages_of(text):
-        found = len(wanted & counted_words(text[passage.start : passage.end])[0].keys())
+        part = normalise(text[passage.start : passage.end])
+        found = sum(word in part for word in wanted)  # stems and pairs of characters, so that a look is enough
         if found > most:
             best, most = passage.start, found
     return best
