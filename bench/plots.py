@@ -14,6 +14,7 @@ import matplotlib as mpl
 
 mpl.use("svg")
 import matplotlib.pyplot as plt
+import matplotlib.ticker  # as mpl.ticker
 
 FIGURES = Path(__file__).parent / "figures"
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
@@ -50,7 +51,11 @@ def growth() -> None:
     for name, label in names.items():
         axes.plot([m["notes"] for m in measured], [m[name]["p50_ms"] for m in measured], marker="o", label=label)
     axes.set(xscale="log", yscale="log", xlabel="notes in the vault", ylabel="median, ms")
-    axes.legend(fontsize=8, ncol=2)
+    axes.set_ylim(10, 600)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axes.yaxis.set_minor_formatter(mpl.ticker.NullFormatter())
+    axes.legend(fontsize=8, ncol=3, loc="upper center")
     axes.grid(alpha=0.2, which="both")
     figure.tight_layout()
     figure.savefig(IMAGES / "growth.svg", metadata={"Date": None})
@@ -75,7 +80,7 @@ def beside_peers() -> None:
         values = {run["target"]: value_of(run) for run in runs}
         values = {name: value for name, value in values.items() if value is not None}
         bars = axes.barh(list(values), list(values.values()), color=[OURS if n == "vaultd" else OTHERS for n in values])
-        axes.bar_label(bars, fmt="%.3g", padding=3, fontsize=8)
+        axes.bar_label(bars, fmt="{:,.0f}", padding=3, fontsize=8)
         axes.set_title(title, fontsize=9)
         axes.set_xlim(0, 1.25 * max(values.values()))
         axes.tick_params(labelsize=8)
