@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import importlib.metadata
 import logging
 import os
@@ -272,7 +273,11 @@ class Daemon:
         """Open the index, watch, reconcile, then say ready."""
         core = self.core
         try:
-            await asyncio.wrap_future(self._opened)
+            try:
+                await asyncio.wrap_future(self._opened)
+            finally:
+                gc.freeze()  # what is there by now stays: later collections need not look at it
+                gc.enable()
             await asyncio.to_thread(give_back)
             await asyncio.to_thread(remove_leftovers, self._vault, displaced=core.writer.keep_displaced)
             self._spawn(core.pipeline.run())

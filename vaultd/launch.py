@@ -64,6 +64,7 @@ def run(
         _configure_logging(settings, state)
         token = settings.server.token or keep_token(state)
         few_heaps()
+        gc.disable()  # until the index is open: nearly all that is made by then stays
         core = compose(settings, state, config=config)
         with ThreadPoolExecutor(1, "opening") as aside:
             opened = aside.submit(core.open_index)
@@ -73,8 +74,6 @@ def run(
             check_exposure(settings.server, [token])
             listener = _listen(settings, any_port=any_port or settings.transport == "stdio")
             sys.setswitchinterval(0.002)  # the indexer's thread must not keep answers waiting
-            gc.collect()
-            gc.freeze()  # what was imported stays: later collections need not look at it
             atexit.register(gc.freeze)  # the last collection of all costs seconds and gives nothing back
             return asyncio.run(Daemon(core, opened, vault, state, token, listener, progress_bar).run())
 
