@@ -336,6 +336,8 @@ class Mirror:
         for name in ("body_words", "title_words"):
             postings: Postings = getattr(self, name)
             if postings.wants_fold:
+                with self.lock:
+                    postings.settle()
                 folded = postings.folded()
                 with self.lock:
                     setattr(self, name, folded)

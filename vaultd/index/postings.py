@@ -167,7 +167,8 @@ class Postings:
     def folded(self) -> Postings:
         """New postings of one segment, without the dead, numbered anew. Costs a sort of all entries.
 
-        This one stays as it is, so that readers may go on with it meanwhile.
+        This one stays as it is, so that readers may go on with it meanwhile; `settle` it before, for a question moves
+        what was put since the last one.
         """
         living = np.flatnonzero(self._alive[: self._next])
         codes, documents, counts = self._all_entries()
@@ -196,8 +197,8 @@ class Postings:
         codes, documents, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
         return codes, documents, counts
 
-    def _index_fresh(self) -> None:
-        """Make what was put since the last question findable."""
+    def settle(self) -> None:
+        """Make what was put since the last question findable. Hold the mirror's lock."""
         if not self._fresh:
             return
         if len(self._fresh) >= SEGMENT_FROM:
@@ -244,7 +245,7 @@ class Postings:
 
     def frequency(self, word: str) -> int:
         """How many living documents hold the word."""
-        self._index_fresh()
+        self.settle()
         return len(self._entries(word)[0])
 
     def misspelt(self, word: str) -> tuple[str, ...]:
@@ -262,7 +263,7 @@ class Postings:
 
         `frequencies` are the document frequencies to reckon with, where a note is more than these postings know.
         """
-        self._index_fresh()
+        self.settle()
         scores = np.zeros(slots, np.float32)
         average = self.average_length
         found = [self._entries(word) for word in words]
