@@ -18,7 +18,8 @@ from vaultd.index.store import Store
 
 log = logging.getLogger(__name__)
 
-FLUSH_AFTER_S = 0.3
+FLUSH_AFTER_S = 0.3  # after the last change
+FLUSH_AT_LATEST_S = 2.0  # after the first one: where something changes all the time
 FLUSH_AT_ROWS = 512
 COMPACT_WHEN_IDLE_S = 20.0
 IDLE_COMMITS = 20  # fewer than these are not worth a compaction
@@ -53,6 +54,8 @@ class TableWriter:
         self._flush_now = False
         self._problem = ""
         self._last_change = monotonic()
+        self._first_change: float | None = None  # of those that wait
+        self._compact_from = 0.0  # later than now after a compaction that failed
         self._thread = threading.Thread(target=self._run, name="index-writer", daemon=True)
 
     @property
@@ -91,6 +94,8 @@ class TableWriter:
 
     def _wake(self) -> None:
         self._last_change = self._monotonic()
+        if self._first_change is None:
+            self._first_change = self._last_change
         self._condition.notify_all()
 
     def flush(self, timeout_s: float = 30.0) -> bool:
@@ -130,24 +135,33 @@ class TableWriter:
             self._writing = False
             self._condition.notify_all()
             while not self._stopping:
-                waited = self._monotonic() - self._last_change
+                now = self._monotonic()
+                waited = now - self._last_change
+                may_compact = now >= self._compact_from
+                if self._store.wants_compaction and may_compact and not self._flush_now:
+                    return _Pending()
                 if self._pending.size:
-                    if self._flush_now or self._pending.size >= FLUSH_AT_ROWS or waited >= FLUSH_AFTER_S:
+                    overdue = now - (self._first_change or now) >= FLUSH_AT_LATEST_S
+                    full = self._pending.size >= FLUSH_AT_ROWS
+                    if self._flush_now or full or overdue or waited >= FLUSH_AFTER_S:
                         break
                     self._condition.wait(max(0.01, FLUSH_AFTER_S - waited))
                     continue
                 self._flush_now = False
-                if self._store.wants_compaction:
-                    return _Pending()
+                if not may_compact:
+                    self._condition.wait(self._compact_from - now)
+                    continue
                 if self._store.commits >= IDLE_COMMITS:
                     if waited >= COMPACT_WHEN_IDLE_S:
                         return _Pending()
                     self._condition.wait(COMPACT_WHEN_IDLE_S - waited)
                     continue
-                self._condition.wait()
+                if not self._store.wants_compaction:
+                    self._condition.wait()
             if self._stopping and not self._pending.size:
                 return None
             batch, self._pending = self._pending, _Pending()
+            self._first_change = None
             self._writing = True
             return batch
 
@@ -199,9 +213,7 @@ class TableWriter:
             self._store.compact()
         except (StorageFull, IndexUnavailable) as exc:
             self._problem = str(exc)
+            self._compact_from = self._monotonic() + RETRY_AFTER_S
             log.warning("%s", exc)
-            with self._condition:
-                if not self._stopping:
-                    self._condition.wait(RETRY_AFTER_S)
         else:
             self._problem = ""
