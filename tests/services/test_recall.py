@@ -109,6 +109,17 @@ async def test_tags_and_dates_filter(tmp_path):
         assert [hit.bucket.id for hit in tagged.hits] == ["aaaaaaaaaaaa"]
 
 
+async def test_a_label_that_goes_from_tags_to_domains_is_filtered_where_it_now_stands(tmp_path):
+    async with running(tmp_path, no_model=True) as r:
+        head = "---\nid: aaaaaaaaaaaa\nname: a\n"
+        await r.write("dynamic/a.md", f"{head}domain: [work]\ntags: [life]\n---\ntea\n")
+        await r.write("dynamic/a.md", f"{head}domain: [work, life]\ntags: []\n---\ntea\n")
+        mirror = r.core.mirror
+
+        assert not mirror.tags.having(["life"], mirror.slots).any()
+        assert mirror.domains.having(["life"], mirror.slots).any()
+
+
 async def test_feels_come_newest_first_and_verbatim(tmp_path):
     async with running(tmp_path) as r:
         await r.write(

@@ -395,10 +395,10 @@ class Mirror:
 
     def _set_title(self, slot: int, before: Row | None, row: Row | None) -> None:
         """Labels and words of a row's head, where they are others than `before`."""
-        if before is not None and row is not None and _title(before) == _title(row):
-            return
         self.tags.change(slot, before.tags if before else (), row.tags if row else ())
         self.domains.change(slot, before.domain if before else (), row.domain if row else ())
+        if before is not None and row is not None and _title(before) == _title(row):
+            return
         if row is None:
             self.title_words.remove(slot)
         else:

@@ -114,8 +114,8 @@ class VaultReader:
     def _behind_a_link(self, path: str) -> bool:
         """Whether a link leads to a file's folder: what it leads to inside the vault is found where it lies."""
         if os.name == "nt":  # junctions are no links to lstat
-            folder = os.path.dirname(self._layout.named(path))  # noqa: PTH120 – asked for every note
-            return os.path.realpath(folder) != folder
+            folder = os.path.normpath(os.path.dirname(self._layout.named(path)))  # noqa: PTH120 – asked for every note
+            return os.path.normcase(os.path.realpath(folder)) != os.path.normcase(folder)
         at = path.find("/")
         while at > 0:
             if stat.S_ISLNK(os.lstat(self._layout.named(path[:at])).st_mode):
