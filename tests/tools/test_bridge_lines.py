@@ -22,6 +22,7 @@ class Ends:
         (self.in_read, self.in_write), (self.out_read, self.out_write) = os.pipe(), os.pipe()
         self.lines = Lines(read_fd=self.in_read, write_fd=self.out_write)
         self.lines.start()
+        self.feeding: list[threading.Thread] = []
 
     def feed(self, text: bytes, *, end: bool = True) -> None:
         def run() -> None:
@@ -31,12 +32,18 @@ class Ends:
             if end:
                 self.close("in_write")
 
-        threading.Thread(target=run).start()
+        self.feeding.append(threading.Thread(target=run))
+        self.feeding[-1].start()
 
     def close(self, name: str) -> None:
-        if getattr(self, name) >= 0:
-            os.close(getattr(self, name))
-            setattr(self, name, -1)
+        descriptor = getattr(self, name)
+        setattr(self, name, -1)  # before it is closed: the same number may be another's the moment after
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    async def fed(self) -> None:
+        for thread in self.feeding:
+            await asyncio.to_thread(thread.join)
 
     async def all(self) -> list[bytes]:
         return [line async for line in self.lines.read()]
@@ -48,6 +55,7 @@ async def ends() -> AsyncIterator[Ends]:
     try:
         yield pipes
     finally:
+        await pipes.fed()
         pipes.close("in_write")
         pipes.close("out_read")
         await pipes.lines.close(2.0)
