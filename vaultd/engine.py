@@ -135,13 +135,12 @@ class Core:
         self.journal.refresh()
         self.store.open(self.model.name or "none")
         try:
-            loaded = self.store.load(self.mirror.body_words)
+            loaded = self.store.load()
         except IndexUnavailable as exc:
             log.warning("%s; it is made anew", exc)
             self.store.clear()
-            loaded = self.store.load(self.mirror.body_words)
-        uses = {row.id: self.reinforce.use_of(row.id) for row in loaded.rows}
-        self.mirror.load(loaded.rows, loaded.passages, uses)
+            loaded = self.store.load()
+        self.mirror.load(loaded, self.reinforce.use_of)
         batches = list(self.store.embeddings())
         self._fit(batches)
         for keys, vectors, shares in batches:

@@ -8,45 +8,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from operator import attrgetter
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from vaultd.core.bucket import Role
-from vaultd.core.note import NotePath, path_key
+from vaultd.core.note import path_key
+from vaultd.index.columns import NO_NOTE, ROLE_CODES, VALUES, Columns
 from vaultd.index.labels import Labels
 from vaultd.index.postings import Postings, WordScores
 from vaultd.index.rows import Row
 from vaultd.index.tokens import counted_words
 from vaultd.index.vectors import Batch, Centre, PassageRef, Vectors, as_they_are
-from vaultd.scoring.decay import KIND_CODES, DecayColumns
 
-ROLES: tuple[Role, ...] = tuple(Role)
-ROLE_CODES = {role: code for code, role in enumerate(ROLES)}
-NO_KIND = 255
-NO_NOTE = 255  # role code of an empty slot
 TITLE_WEIGHT = 0.4  # of words in names, domains and tags beside words in bodies; flat from 0.3 to 0.7
 TYPO_WEIGHT = 0.5  # of a word that is one letter away from the one asked for
 TYPOS_MENDED = 4  # words of one question
-
-_COLUMNS: tuple[tuple[str, type], ...] = (
-    ("role", np.uint8),
-    ("kind", np.uint8),
-    ("importance", np.float32),
-    ("activation_count", np.float64),
-    ("valence", np.float32),
-    ("arousal", np.float32),
-    ("resolved", np.bool_),
-    ("digested", np.bool_),
-    ("pinned", np.bool_),
-    ("protected", np.bool_),
-    ("created", np.float64),
-    ("last_active", np.float64),
-    ("offset_s", np.int32),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,64 +37,41 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
+class Heads:
+    """What is found of names, domains and tags: their words, and who has which label."""
+
+    title_words: Postings
+    tags: Labels
+    domains: Labels
+
+    @classmethod
+    def of(cls, rows: Sequence[Row], slots: Sequence[int]) -> Heads:
+        """Of some rows and their slots."""
+        words, tags, domains = Postings(), Labels(), Labels()
+        for slot, row in zip(slots, rows, strict=True):
+            tags.change(slot, (), row.tags)
+            domains.change(slot, (), row.domain)
+            words.put(slot, *counted_words(_title(row)))
+        return cls(words.folded(), tags, domains)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """All that a mirror is filled with at start: rows with their slots, passages, words; `heads` where they were kept."""
+
+    rows: Sequence[Row]
+    slots: Sequence[int]
+    passages: Sequence[tuple[PassageRef, ...]]
+    body_words: Postings
+    heads: Heads | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Use:
     """What the journals say of a note: recalls summed over machines, last use in epoch seconds (None: never)."""
 
     count: float
     last: float | None
-
-
-class Columns:
-    """Arrays over slots; `role` is NO_NOTE where a slot is empty."""
-
-    role: npt.NDArray[np.uint8]
-    kind: npt.NDArray[np.uint8]
-    importance: npt.NDArray[np.float32]
-    activation_count: npt.NDArray[np.float64]
-    valence: npt.NDArray[np.float32]
-    arousal: npt.NDArray[np.float32]
-    resolved: npt.NDArray[np.bool_]
-    digested: npt.NDArray[np.bool_]
-    pinned: npt.NDArray[np.bool_]
-    protected: npt.NDArray[np.bool_]
-    created: npt.NDArray[np.float64]
-    last_active: npt.NDArray[np.float64]
-    offset_s: npt.NDArray[np.int32]
-
-    def __init__(self, capacity: int = 256) -> None:
-        for name, dtype in _COLUMNS:
-            setattr(self, name, np.zeros(capacity, dtype))
-        self.role[:] = NO_NOTE
-
-    def grow(self, capacity: int) -> None:
-        """Make room for `capacity` slots."""
-        size = len(self.role)
-        for name, dtype in _COLUMNS:
-            new: npt.NDArray[Any] = np.zeros(capacity, dtype)
-            new[:size] = getattr(self, name)
-            setattr(self, name, new)
-        self.role[size:] = NO_NOTE
-
-    def decay(self) -> DecayColumns:
-        """The columns that the decay score looks at."""
-        return DecayColumns(
-            kind=self.kind,
-            importance=self.importance.astype(np.float64),
-            activation_count=self.activation_count,
-            last_active=self.last_active,
-            arousal=self.arousal.astype(np.float64),
-            resolved=self.resolved,
-            digested=self.digested,
-            pinned=self.pinned,
-            protected=self.protected,
-        )
-
-    def upto(self, size: int) -> Columns:
-        """Views of the first `size` slots."""
-        view = Columns.__new__(Columns)
-        for name, _ in _COLUMNS:
-            setattr(view, name, getattr(self, name)[:size])
-        return view
 
 
 class Mirror:
@@ -281,7 +236,7 @@ class Mirror:
             self._rows[slot] = row
             self._slot_of_path[key] = slot
             self._slot_of_body[row.body_key] = slot
-            for name, value_of in _VALUES.items():
+            for name, value_of in VALUES.items():
                 getattr(self._columns, name)[slot] = value_of(row)
             self._set_use(slot, row, use)
             self._set_title(slot, before, row)
@@ -300,14 +255,6 @@ class Mirror:
             self._clear(slot)
             self._changed()
             return row
-
-    def set_path(self, note_id: str, path: NotePath) -> None:
-        """A move on disk that changed nothing else."""
-        with self.lock:
-            slot = self._slot_of_id[note_id]
-            self._leave_path(slot)
-            self._rows[slot] = replace(self.at(slot), path=path)
-            self._slot_of_path[path_key(path)] = slot
 
     def set_use(self, note_id: str, use: Use) -> None:
         """New counters of a note; nothing happens where it is not in the index."""
@@ -342,25 +289,42 @@ class Mirror:
                 with self.lock:
                     setattr(self, name, folded)
 
-    def load(self, rows: Sequence[Row], contents: Sequence[tuple[PassageRef, ...]], uses: Mapping[str, Use]) -> None:
-        """Fill an empty mirror with rows and their passages; words are loaded into `body_words` by the caller."""
+    def load(self, loaded: Loaded, use_of: Callable[[str], Use]) -> None:
+        """Fill an empty mirror."""
+        rows, slots = loaded.rows, loaded.slots
+        heads = loaded.heads or Heads.of(rows, slots)
+        size = max(slots, default=-1) + 1
+        columns = Columns(size * 5 // 4 + 256)
+        for name, value_of in VALUES.items():
+            getattr(columns, name)[slots] = [value_of(row) for row in rows]
         with self.lock:
-            self._rows = list(rows)
-            self._columns = columns = Columns(len(rows) * 5 // 4 + 256)
-            for name, value_of in _VALUES.items():
-                getattr(columns, name)[: len(rows)] = [value_of(row) for row in rows]
-            self.vectors.reserve(sum(map(len, contents)))
-            for slot, (row, passages) in enumerate(zip(rows, contents, strict=True)):
+            self._columns = columns
+            self._rows = [None] * size
+            self.body_words = loaded.body_words
+            self.title_words, self.tags, self.domains = heads.title_words, heads.tags, heads.domains
+            self.vectors.reserve(sum(map(len, loaded.passages)))
+            for slot, row, passages in zip(slots, rows, loaded.passages, strict=True):
+                self._rows[slot] = row
                 self._slot_of_id[row.id] = slot
                 self._slot_of_path[path_key(row.path)] = slot
                 self._slot_of_body[row.body_key] = slot
-                self._set_use(slot, row, uses.get(row.id, _NO_USE))
-                self.tags.change(slot, (), row.tags)
-                self.domains.change(slot, (), row.domain)
-                self.title_words.put(slot, *counted_words(_title(row)))
+                self._set_use(slot, row, use_of(row.id))
                 self.vectors.put(slot, passages)
-            self.title_words = self.title_words.folded()
+            self._free = [slot for slot, row in enumerate(self._rows) if row is None]
             self._changed()
+
+    def loaded(self) -> Loaded:
+        """All that another mirror would be filled with to be as this one, embeddings aside."""
+        with self.lock:
+            placed = [(slot, row) for slot, row in enumerate(self._rows) if row is not None]
+            slots = [slot for slot, _ in placed]
+            return Loaded(
+                rows=[row for _, row in placed],
+                slots=slots,
+                passages=[self.vectors.passages(slot) for slot in slots],
+                body_words=self.body_words,
+                heads=Heads(self.title_words, self.tags, self.domains),
+            )
 
     def _changed(self) -> None:
         self.generation += 1
@@ -407,24 +371,6 @@ class Mirror:
     def _set_use(self, slot: int, row: Row, use: Use) -> None:
         self._columns.activation_count[slot] = max(row.count_floor, use.count)
         self._columns.last_active[slot] = row.last_active if use.last is None else max(row.last_active, use.last)
-
-
-_VALUES: dict[str, Callable[[Row], object]] = {
-    "role": lambda row: ROLE_CODES[row.role],
-    "kind": lambda row: NO_KIND if row.kind is None else KIND_CODES[row.kind],
-    "importance": attrgetter("importance"),
-    "valence": attrgetter("valence"),
-    "arousal": attrgetter("arousal"),
-    "resolved": attrgetter("resolved"),
-    "digested": attrgetter("digested"),
-    "pinned": attrgetter("pinned"),
-    "protected": attrgetter("protected"),
-    "created": attrgetter("created"),
-    "offset_s": lambda row: row.offset_minutes * 60,
-}
-"""The columns that a row alone says; counters are set with its use."""
-
-_NO_USE = Use(0.0, None)
 
 
 def _title(row: Row) -> str:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from vaultd.core.bucket import Kind, Role
-from vaultd.core.note import FileStamp
-from vaultd.index.rows import CardFields, Row
+from vaultd.index.flatrows import flat_rows, rows_of
+from vaultd.index.rows import Row
 from vaultd.index.vectors import PassageRef
 
 SCHEMA_VERSION = 2
@@ -101,60 +99,16 @@ def embedding_schema(dimension: int) -> Any:
     )
 
 
-# columns that hold a field of the row as it is
-_SAME = (
-    *("id", "path", "name", "domain", "tags", "valence", "arousal", "model_valence", "importance", "count_floor"),
-    *("created", "last_active", "offset_minutes", "source", "checksum", "body_key"),
-    *("type_property", "problem", "problem_line"),
-)
-_ROLES = {role.value: role for role in Role}
-_KINDS: dict[str | None, Kind | None] = {None: None, **{kind.value: kind for kind in Kind}}
-_FLAGS = ("resolved", "digested", "pinned", "protected", "has_id", "complete", "writable", "stale", "copied")
-
-
 def pack_rows(rows: Sequence[Row]) -> Any:
     """Rows as a table of `note_schema`."""
     import pyarrow as pa
 
-    columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in rows] for name in _SAME}
-    columns |= {
-        "role": [row.role.value for row in rows],
-        "kind": [row.kind.value if row.kind else None for row in rows],
-        "flags": [sum(1 << i for i, name in enumerate(_FLAGS) if getattr(row, name)) for row in rows],
-        "size": [row.stamp.size for row in rows],
-        "mtime_ns": [row.stamp.mtime_ns for row in rows],
-        "inode": [row.stamp.inode for row in rows],
-        "card": [_pack_card(row.card) for row in rows],
-    }
-    return pa.Table.from_pydict(columns, schema=note_schema())
-
-
-def _pack_card(card: CardFields | None) -> str | None:
-    if card is None:
-        return None
-    return json.dumps([card.category, card.scope, card.conversation_id, card.updated, card.last_used])
+    return pa.Table.from_pydict(flat_rows(rows), schema=note_schema())
 
 
 def unpack_rows(notes: Any) -> list[Row]:
-    """The rows of a table of `note_schema`. Texts that many notes have in common are kept once."""
-    columns = {name: notes[name].to_pylist() for name in notes.schema.names}
-    shared: dict[Any, Any] = {}
-    for name in ("domain", "tags"):
-        columns[name] = [_once(shared, tuple(_once(shared, label) for label in labels)) for labels in columns[name]]
-    for name in ("source", "type_property", "problem", "valence", "arousal", "model_valence", "count_floor"):
-        columns[name] = [_once(shared, value) for value in columns[name]]
-    columns["role"] = [_ROLES[text] for text in columns["role"]]
-    columns["kind"] = [_KINDS[text] for text in columns["kind"]]
-    columns["card"] = [CardFields(*json.loads(card)) if card else None for card in columns["card"]]
-    columns["stamp"] = list(map(FileStamp, columns.pop("size"), columns.pop("mtime_ns"), columns.pop("inode")))
-    flags = columns.pop("flags")
-    for i, name in enumerate(_FLAGS):
-        columns[name] = [bool(number >> i & 1) for number in flags]
-    return list(map(Row, *(columns[field.name] for field in fields(Row))))
-
-
-def _once(shared: dict[Any, Any], value: Any) -> Any:
-    return shared.setdefault(value, value)
+    """The rows of a table of `note_schema`."""
+    return rows_of({name: notes[name].to_pylist() for name in notes.schema.names})
 
 
 def embedding_table(model: str, dimension: int) -> str:

@@ -16,7 +16,6 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,6 +25,7 @@ import numpy.typing as npt
 
 from vaultd.core.errors import IndexUnavailable, StorageFull
 from vaultd.index.lance import import_lancedb
+from vaultd.index.mirror import Loaded
 from vaultd.index.postings import Postings
 from vaultd.index.rows import Row
 from vaultd.index.schema import (
@@ -39,7 +39,6 @@ from vaultd.index.schema import (
     unpack_passages,
     unpack_rows,
 )
-from vaultd.index.vectors import PassageRef
 
 log = logging.getLogger(__name__)
 
@@ -51,14 +50,6 @@ _SESSION_INDEX_BYTES = 1 << 20
 _SESSION_METADATA_BYTES = 1 << 20
 _BROKEN_MANIFESTS_TO_DROP = 3
 _KEYS_PER_DELETE = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """All that a mirror is filled with at start."""
-
-    rows: list[Row]
-    passages: list[tuple[PassageRef, ...]]
 
 
 def _server(uri: str) -> dict[str, str]:
@@ -176,8 +167,8 @@ class Store:
 
     # -- reading --------------------------------------------------------------------------------------------------
 
-    def load(self, body_words: Postings) -> Loaded:
-        """All rows with their passages; `body_words` is filled, document i at slot i.
+    def load(self) -> Loaded:
+        """All rows with their passages and words.
 
         Rows whose two halves do not fit together are left out: the reconcile finds those notes again.
         Raises IndexUnavailable.
@@ -185,29 +176,29 @@ class Store:
         with _mapped("read the index"):
             found = unpack_rows(self._tables["notes"].to_arrow())
             contents = self._tables["contents"].to_arrow()
-        halves = zip(contents["id"].to_pylist(), contents["body_key"].to_pylist(), strict=True)
-        position = {half: i for i, half in enumerate(halves)}
-        rows: dict[str, Row] = {}
-        chosen: list[int] = []
-        for row in found:
-            half = position.get((row.id, row.body_key))
-            if row.id not in rows and half is not None:
-                rows[row.id] = row
-                chosen.append(half)
-        picked = contents.take(chosen) if chosen else contents.slice(0, 0)
-        self._load_words(picked, body_words)
-        return Loaded(list(rows.values()), unpack_passages(picked))
+            halves = zip(contents["id"].to_pylist(), contents["body_key"].to_pylist(), strict=True)
+            position = {half: i for i, half in enumerate(halves)}
+            rows: dict[str, Row] = {}
+            chosen: list[int] = []
+            for row in found:
+                half = position.get((row.id, row.body_key))
+                if row.id not in rows and half is not None:
+                    rows[row.id] = row
+                    chosen.append(half)
+            picked = contents.take(chosen) if chosen else contents.slice(0, 0)
+            return Loaded(list(rows.values()), range(len(rows)), unpack_passages(picked), self._words_of(picked))
 
     @staticmethod
-    def _load_words(contents: Any, body_words: Postings) -> None:
+    def _words_of(contents: Any) -> Postings:
         import pyarrow.compute as pc
 
+        postings = Postings()
         if not contents.num_rows:
-            return
+            return postings
         contents = contents.combine_chunks()
         words = pc.list_flatten(pc.split_pattern(contents["words"], " ")).combine_chunks().dictionary_encode()
         counts = contents["counts"]
-        body_words.load(
+        postings.load(
             words=words.dictionary.to_pylist(),
             slots=np.arange(contents.num_rows, dtype=np.int32),
             lengths=contents["length"].to_numpy().astype(np.float32),
@@ -215,6 +206,7 @@ class Store:
             codes=words.indices.to_numpy(zero_copy_only=False),
             counts=pc.list_flatten(counts).to_numpy(),
         )
+        return postings
 
     def embeddings(self) -> Iterator[tuple[list[bytes], npt.NDArray[np.float32], npt.NDArray[np.float32]]]:
         """All embeddings, in batches: keys, vectors (n, d), shares of CJK (n,). Raises IndexUnavailable."""
@@ -331,7 +323,7 @@ def _mapped(action: str) -> Iterator[None]:
     """Foreign errors as ours, with what was being done."""
     try:
         yield
-    except (RuntimeError, OSError, ValueError) as exc:
+    except (RuntimeError, OSError, ValueError, KeyError, TypeError) as exc:
         message = str(exc).splitlines()[0][:300] if str(exc) else type(exc).__name__
         if "No space left" in str(exc) or "os error 28" in str(exc):
             raise StorageFull(

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from vaultd.core.bucket import Role
 from vaultd.core.note import path_key
-from vaultd.index.mirror import ROLE_CODES, Mirror
+from vaultd.index.columns import ROLE_CODES
+from vaultd.index.mirror import Mirror
 from vaultd.scoring.datefit import DAY_S, Calendar
 
 Ints = npt.NDArray[np.int64]

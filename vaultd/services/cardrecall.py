@@ -15,7 +15,8 @@ import numpy.typing as npt
 from vaultd.core.bucket import Role
 from vaultd.core.card import Intent
 from vaultd.core.note import NotePath
-from vaultd.index.mirror import ROLE_CODES, Mirror
+from vaultd.index.columns import ROLE_CODES
+from vaultd.index.mirror import Mirror
 from vaultd.index.rows import Row
 from vaultd.index.tokens import weighted_words
 from vaultd.index.vectors import NO_COSINE

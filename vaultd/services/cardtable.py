@@ -13,7 +13,8 @@ import numpy.typing as npt
 from vaultd.core.bucket import Role
 from vaultd.core.card import Category
 from vaultd.core.text import share_of_cjk
-from vaultd.index.mirror import ROLE_CODES, Mirror
+from vaultd.index.columns import ROLE_CODES
+from vaultd.index.mirror import Mirror
 from vaultd.index.rows import Row
 from vaultd.scoring.final import CATEGORY_CODES
 from vaultd.services.cards import sees

@@ -26,7 +26,8 @@ from vaultd.core.errors import BadInput, NoSuchMemory, VaultError
 from vaultd.core.note import Note, NotePath
 from vaultd.core.properties import parse_moment
 from vaultd.core.text import clean_text
-from vaultd.index.mirror import ROLE_CODES, Mirror
+from vaultd.index.columns import ROLE_CODES
+from vaultd.index.mirror import Mirror
 from vaultd.index.rows import Row
 from vaultd.llm.analyst import Analyst, Turn
 from vaultd.llm.redact import strip_private

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from vaultd.core.bucket import Bucket, Kind, Role
+from vaultd.index.columns import ROLE_CODES
 from vaultd.index.embedding import EmbeddingQueue
-from vaultd.index.mirror import ROLE_CODES, Mirror
+from vaultd.index.mirror import Mirror
 from vaultd.index.rows import Row
 from vaultd.index.tables import TableWriter
 from vaultd.scoring.decay import KIND_CODES, decay_scores

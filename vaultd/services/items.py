@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vaultd.core.bucket import Bucket
-from vaultd.index.mirror import Columns, Mirror
+from vaultd.index.columns import Columns
+from vaultd.index.mirror import Mirror
 from vaultd.index.rows import Row
 
 

@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from vaultd.core.bucket import Kind
 from vaultd.core.errors import BadInput
-from vaultd.index.mirror import Columns, Mirror
+from vaultd.index.columns import Columns
+from vaultd.index.mirror import Mirror
 from vaultd.index.tokens import query_words
 from vaultd.scoring.decay import KIND_CODES, decay_scores
 from vaultd.services.items import Item, item_at

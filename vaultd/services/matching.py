@@ -14,7 +14,8 @@ from vaultd.core.bucket import Kind, Role
 from vaultd.core.note import NotePath
 from vaultd.core.query import Evidence as Spoke
 from vaultd.core.query import Query, ScoreParts
-from vaultd.index.mirror import ROLE_CODES, Columns, Mirror
+from vaultd.index.columns import ROLE_CODES, Columns
+from vaultd.index.mirror import Mirror
 from vaultd.index.rows import Row
 from vaultd.scoring.constants import MATCH_SCALE, SEMANTIC_SIMILARITY, MatchWeights
 from vaultd.scoring.decay import KIND_CODES

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vaultd.core.bucket import Bucket, Kind, Role
-from vaultd.index.mirror import ROLE_CODES, Mirror
+from vaultd.index.columns import ROLE_CODES
+from vaultd.index.mirror import Mirror
 from vaultd.scoring.decay import KIND_CODES
 from vaultd.services.meaning import Meaning
 from vaultd.services.showing import Showing

@@ -8,7 +8,8 @@ from datetime import datetime
 import numpy as np
 
 from vaultd.core.bucket import Kind, Role
-from vaultd.index.mirror import ROLE_CODES, Mirror, Use
+from vaultd.index.columns import ROLE_CODES
+from vaultd.index.mirror import Mirror, Use
 from vaultd.scoring.constants import RippleRules
 from vaultd.scoring.decay import KIND_CODES, ripple_targets
 from vaultd.vault.journal import Journal
