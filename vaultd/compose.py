@@ -103,7 +103,7 @@ def compose(
     reader = VaultReader(layout)
     write_log = WriteLog(layout.state_dir, machine)
     writer = VaultWriter(layout, write_log, clock=now)
-    journal = Journal(layout.state_dir, machine)
+    journal = Journal(layout.state_dir, machine, state)
     budget = RequestBudget(state / "requests.json", settings.llm.daily_request_cap, today=lambda: now().date())
     model = model or embedding_model(settings, budget, state)
     mirror = Mirror(model.centre)

@@ -145,3 +145,23 @@ async def test_a_model_that_is_missing_or_fails_is_named(tmp_path, clock):
 
         assert [one.level for one in found] == ["warning"]
         assert "file is gone" in found[0].what
+
+
+async def test_recalls_during_a_merge_are_known_after_a_restart_and_nothing_is_written_before_its_end(tmp_path, clock):
+    mark = tmp_path / "vault/.git/MERGE_HEAD"
+    async with running(tmp_path, clock=clock) as r:
+        await r.write("dynamic/a/walk.md", WALK)
+        mark.parent.mkdir()
+        mark.touch()
+        await r.core.services.answer(Query.parse("river"))
+
+    async with running(tmp_path, clock=clock) as r:
+        place = journal_of(r)
+        place.write_text("torn\n")
+
+        assert r.core.mirror.activation_count("a1b2c3d4e5f6") == 1
+        assert await r.core.services.doctor.fix() == []
+        assert place.read_text() == "torn\n"
+        mark.unlink()
+
+    assert json.loads(place.read_text())["t"] == 1

@@ -138,8 +138,8 @@ class Housekeeping:
         """Let go of counts of notes that are gone for good, and of moments that no longer matter."""
         now = self._clock()
         gone = self._gone.before(now - KEPT_AFTER_DELETION)
-        self._journal.drop([note_id for note_id in gone if self._mirror.get(note_id) is None])
-        self._gone.drop(gone)
+        if self._journal.drop([note_id for note_id in gone if self._mirror.get(note_id) is None]):
+            self._gone.drop(gone)
         self._projected.drop(self._projected.before(now - PROJECTIONS_REMEMBERED))
         self._projected.save()
         self._gone.save()

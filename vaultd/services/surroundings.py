@@ -58,11 +58,9 @@ class Surroundings:
         yield from self._model()
 
     def mend_journal(self) -> list[str]:
-        """Write this machine's journal anew where that helps; its path if so. Raises VaultUnavailable, StorageFull."""
+        """Write this machine's journal anew where that helps; its path if that was done. Raises StorageFull."""
         mine = [one for one in ledgers(self._layout.state_dir) if self._is_mendable(one)]
-        if mine:
-            self._journal.mend()
-        return [self._path(one.place) for one in mine[:1]]
+        return [self._path(mine[0].place)] if mine and self._journal.mend() else []
 
     def _path(self, place: Path) -> str:
         return place.relative_to(self._layout.root).as_posix()

@@ -227,9 +227,22 @@ def _temp_beside(place: Path, raw: bytes, expected: str | None) -> Path:
     return place.with_name(f".vaultd-{checksum(raw)[:16]}{old}{secrets.token_hex(4)}.tmp")
 
 
-def part_beside(place: Path) -> Path:
-    """A temporary name for the new version of one of our own files, which `remove_leftovers` knows."""
-    return place.with_name(f".vaultd-part-{secrets.token_hex(4)}.tmp")
+def write_whole(place: Path, raw: bytes, *, durable: bool = False) -> None:
+    """Put `raw` in the place of one of our own files, or leave the file as it was; `durable`: to the platter.
+
+    What a crash leaves is known to `remove_leftovers`. Raises OSError.
+    """
+    place.parent.mkdir(parents=True, exist_ok=True)
+    part = place.with_name(f".vaultd-part-{secrets.token_hex(4)}.tmp")
+    try:
+        with part.open("wb") as file:
+            file.write(raw)
+            file.flush()
+            if durable:
+                os.fsync(file.fileno())
+        part.replace(place)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _default_mode() -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from vaultd.core.errors import VaultError
-from vaultd.vault.atomic import disk_errors, part_beside
+from vaultd.vault.atomic import disk_errors, write_whole
 from vaultd.vault.merging import LEFT_TO_A_PERSON
 from vaultd.vault.sync import git_folder
 
@@ -156,7 +156,4 @@ def _write_lines(place: Path, lines: list[str]) -> None:
         if not lines:
             place.unlink(missing_ok=True)
             return
-        place.parent.mkdir(parents=True, exist_ok=True)
-        part = part_beside(place)
-        part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", errors="surrogateescape")
-        part.replace(place)
+        write_whole(place, "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))

@@ -27,9 +27,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from vaultd.core.errors import VaultError, VaultUnavailable
+from vaultd.core.errors import VaultError
 from vaultd.core.properties import parse_moment
-from vaultd.vault.atomic import disk_errors, part_beside
+from vaultd.vault.atomic import disk_errors, write_whole
 from vaultd.vault.presence import Presence
 from vaultd.vault.sync import merge_under_way
 
@@ -37,6 +37,7 @@ COMPACT_FROM_LINES: Final = 2_000
 COMPACT_RATIO: Final = 4  # lines a note
 FUTURE_TOLERANCE: Final = timedelta(hours=24)  # clocks and zones differ; a last use beyond is no valid one
 _DIGITS: Final = 6
+_UNREAD: Final = (-1, 0, 0)  # the stamp of no file
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,23 +88,28 @@ def total_of(tallies: Iterable[Tally]) -> Total:
 class Journal:
     """The journals below `state_dir`; only that of `machine_id` is written. Thread-safe.
 
-    `bump` counts in memory, `flush` writes: call it after every answer. Raises VaultError, StorageFull when writing.
+    `bump` counts in memory, `flush` writes: call it after every answer. While the vault can't be written to, because
+    its folder is gone or git is in the middle of a merge, what was counted lies in a file in the folder `aside`, outside
+    the vault, from which the next Journal takes it. Raises VaultError, StorageFull when writing.
     """
 
-    def __init__(self, state_dir: Path, machine_id: str) -> None:
+    def __init__(self, state_dir: Path, machine_id: str, aside: Path | None = None) -> None:
         self._state_dir = state_dir
-        self._presence = Presence(state_dir.parent, state_dir)
         self._machines = state_dir / "machines"
         self._machine = machine_id
         self._place = self._machines / machine_id / "activations.jsonl"
+        # another machine's id makes another journal: its totals must not be taken for ours
+        self._aside = None if aside is None else aside / f"activations-{machine_id}.jsonl"
         self._lock = threading.RLock()
         self._tallies: dict[str, dict[str, Tally]] = {}
         self._stamps: dict[Path, tuple[int, int, int]] = {}
         self._totals: dict[str, Total] = {}
-        self._pending: set[str] = set()
         self._lines = 0
         self._own = self._load_own()
         self._own_stamp = _stamp(self._place)
+        self._pending = self._take_from_aside()
+        self._in_memory_only = False
+        self._presence = Presence(state_dir.parent, state_dir, held_anything=bool(self._pending))
         self.refresh()
 
     def bump(self, note_id: str, amount: float, when: datetime | None, *, floor: float = 0.0) -> Total:
@@ -126,6 +132,7 @@ class Journal:
                 total = total_of([new, *others])
             self._own[note_id] = new
             self._pending.add(note_id)
+            self._in_memory_only = True
             self._totals[note_id] = total
             return total
 
@@ -155,59 +162,101 @@ class Journal:
     def flush(self, *, durable: bool = True) -> int:
         """Append what was counted since the last flush, `durable` to the platter; how many notes.
 
-        A journal that something else changed on disk is read, and written whole. While git merges or rebases nothing is
-        written: a changed journal would stop it. Raises VaultUnavailable, StorageFull. Either way the counts wait for
-        the next call.
+        A journal that something else changed on disk is read, and written whole. While the vault's folder is gone, or
+        git merges or rebases, which a changed journal would stop, the counts are put aside. Raises VaultError,
+        StorageFull; the counts wait for the next call.
         """
         with self._lock:
-            if self._presence.is_gone():
-                raise VaultUnavailable(f"the vault {self._state_dir.parent} is not there; the counts wait")
-            if merge_under_way(self._state_dir.parent) is not None:
+            if self._is_held():
+                self._put_aside(durable=durable)
                 return 0
-            foreign = _stamp(self._place) != self._own_stamp
-            if foreign:
-                # a checkout or a restored backup: what it brings counts, and what it lost is written again
-                self._absorb()
-            if not self._pending and not (foreign and self._own):
-                return 0
-            pending = sorted(self._pending)
-            if foreign or self._lines + len(pending) > max(COMPACT_FROM_LINES, COMPACT_RATIO * len(self._own)):
-                self._rewrite(durable=durable)
-            else:
-                self._append(b"".join(_line(note_id, self._own[note_id]) for note_id in pending), durable=durable)
-                self._lines += len(pending)
-            self._own_stamp = _stamp(self._place)
-            self._pending.clear()
-            return len(pending)
+            try:
+                return self._write(whole=self._absorb_changes(), durable=durable)
+            except VaultError:
+                self._put_aside(durable=durable)
+                raise
 
-    def mend(self) -> None:
+    def mend(self) -> bool:
         """Write this machine's journal anew: without lines that can't be read, and without copies beside it.
 
-        Raises VaultUnavailable, StorageFull.
+        False where the vault can't be written to now. Raises StorageFull.
         """
         with self._lock:
-            self._own_stamp = (-1, 0, 0)  # as if something else had changed it
-            self.flush()
+            if self._is_held():
+                return False
+            self._absorb()
+            self._write(whole=True)
+            return True
 
-    def _absorb(self) -> None:
-        for place in self._files(self._machine):
-            _read_into(self._own, place)
+    def drop(self, note_ids: Collection[str]) -> bool:
+        """Forget this machine's counts of notes that are gone for good.
 
-    def drop(self, note_ids: Collection[str]) -> None:
-        """Forget this machine's counts of notes that are gone for good."""
+        False, and nothing is forgotten, where the vault can't be written to now. Raises StorageFull.
+        """
         with self._lock:
+            if self._is_held():
+                return False
+            changed = self._absorb_changes()
             gone = [note_id for note_id in note_ids if self._own.pop(note_id, None) is not None]
-            if not gone:
-                return
             self._pending.difference_update(gone)
-            self._rewrite(durable=True)
-            self._own_stamp = _stamp(self._place)
+            if gone:
+                self._own_stamp = _UNREAD  # should writing fail, the file goes on to count them
+            self._write(whole=changed or bool(gone))
             for note_id in gone:
                 total = total_of([tallies[note_id] for tallies in self._others() if note_id in tallies])
                 if total == NOTHING:
                     self._totals.pop(note_id, None)
                 else:
                     self._totals[note_id] = total
+            return True
+
+    def _is_held(self) -> bool:
+        """Whether nothing may be written into the vault now."""
+        return self._presence.is_gone() or merge_under_way(self._state_dir.parent) is not None
+
+    def _absorb_changes(self) -> bool:
+        """Take in what a checkout or a restored backup brought; whether the whole is to be written, as it lost lines."""
+        if _stamp(self._place) == self._own_stamp:
+            return False
+        self._absorb()
+        return bool(self._own)
+
+    def _absorb(self) -> None:
+        for place in self._files(self._machine):
+            _read_into(self._own, place)
+
+    def _write(self, *, whole: bool, durable: bool = True) -> int:
+        """The one way into this machine's journal, behind `_is_held` and `_absorb`. How many notes waited."""
+        pending = sorted(self._pending)
+        if whole or self._lines + len(pending) > max(COMPACT_FROM_LINES, COMPACT_RATIO * len(self._own)):
+            self._rewrite(durable=durable)
+        elif pending:
+            self._append(self._lines_of(pending), durable=durable)
+            self._lines += len(pending)
+        else:
+            return 0
+        self._own_stamp = _stamp(self._place)
+        self._pending.clear()
+        self._in_memory_only = False
+        if self._aside is not None:
+            with disk_errors(self._aside.name):
+                self._aside.unlink(missing_ok=True)
+        return len(pending)
+
+    def _put_aside(self, *, durable: bool) -> None:
+        """Keep what waits outside the vault. Lines are absolute: that they come to stand in the journal too is no harm."""
+        if self._aside is None or not self._in_memory_only:
+            return
+        with disk_errors(self._aside.name):
+            write_whole(self._aside, self._lines_of(sorted(self._pending)), durable=durable)
+        self._in_memory_only = False
+
+    def _take_from_aside(self) -> set[str]:
+        """What was put aside; the notes of which the journal in the vault says less."""
+        written = dict(self._own)
+        if self._aside is not None:
+            _read_into(self._own, self._aside)
+        return {note_id for note_id, tally in self._own.items() if written.get(note_id) != tally}
 
     def _others(self) -> list[dict[str, Tally]]:
         return [tallies for machine, tallies in self._tallies.items() if machine != self._machine]
@@ -269,21 +318,14 @@ class Journal:
 
     def _rewrite(self, *, durable: bool) -> None:
         with disk_errors("activation journal"):
-            self._place.parent.mkdir(parents=True, exist_ok=True)
-            part = part_beside(self._place)
-            try:
-                with part.open("wb") as file:
-                    file.writelines(_line(note_id, tally) for note_id, tally in sorted(self._own.items()))
-                    file.flush()
-                    if durable:
-                        os.fsync(file.fileno())
-                part.replace(self._place)
-            finally:
-                part.unlink(missing_ok=True)
+            write_whole(self._place, self._lines_of(sorted(self._own)), durable=durable)
             for place in self._files(self._machine):
                 if place != self._place:
                     place.unlink(missing_ok=True)
             self._lines = len(self._own)
+
+    def _lines_of(self, note_ids: Iterable[str]) -> bytes:
+        return b"".join(_line(note_id, self._own[note_id]) for note_id in note_ids)
 
 
 def _later(one: datetime | None, other: datetime | None) -> datetime | None:
@@ -295,7 +337,7 @@ def _stamp(place: Path) -> tuple[int, int, int]:
     try:
         status = place.stat()
     except OSError:
-        return (-1, 0, 0)
+        return _UNREAD
     return status.st_size, status.st_mtime_ns, status.st_ino
 
 

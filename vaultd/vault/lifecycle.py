@@ -16,7 +16,7 @@ from typing import Final
 import yaml
 
 from vaultd.core.properties import moment_text, parse_moment
-from vaultd.vault.atomic import disk_errors, part_beside
+from vaultd.vault.atomic import disk_errors, write_whole
 
 CLAIM_NAME: Final = "lifecycle.yaml"
 
@@ -66,13 +66,7 @@ class Lifecycle:
             allow_unicode=True,
         )
         with disk_errors(CLAIM_NAME):
-            self._place.parent.mkdir(parents=True, exist_ok=True)
-            part = part_beside(self._place)
-            try:
-                part.write_text(text, encoding="utf-8")
-                part.replace(self._place)
-            finally:
-                part.unlink(missing_ok=True)
+            write_whole(self._place, text.encode())
         return claim
 
     def release(self) -> Claim | None:

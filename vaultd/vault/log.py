@@ -28,7 +28,7 @@ from typing import Final
 
 from vaultd.core.errors import VaultError
 from vaultd.core.note import NotePath
-from vaultd.vault.atomic import disk_errors, part_beside
+from vaultd.vault.atomic import disk_errors, write_whole
 from vaultd.vault.codec import checksum
 
 INLINE_BYTES: Final = 2048
@@ -276,10 +276,7 @@ class WriteLog:
         place = self._objects / checksum(splice.old)
         if not place.exists():
             with disk_errors("write log"):
-                self._objects.mkdir(parents=True, exist_ok=True)
-                part = part_beside(place)
-                part.write_bytes(zlib.compress(splice.old, 6))
-                part.replace(place)
+                write_whole(place, zlib.compress(splice.old, 6))
         return [splice.start, splice.length, None, place.name]
 
     def old_bytes(self, entry: Entry, new: bytes) -> bytes:
@@ -312,9 +309,7 @@ class WriteLog:
 
     def _rewrite(self, lines: bytes) -> None:
         with disk_errors("write log"):
-            part = part_beside(self._place)
-            part.write_bytes(lines)
-            part.replace(self._place)
+            write_whole(self._place, lines)
 
     def _read(self) -> list[Entry]:
         try:

@@ -7,12 +7,16 @@ from pathlib import Path
 
 
 class Presence:
-    """Remembers what a vault held, so that an empty folder is known for what it is. From any thread."""
+    """Remembers what a vault held, so that an empty folder is known for what it is. From any thread.
 
-    def __init__(self, root: Path, state_dir: Path) -> None:
+    `held_anything`: it is known to have held something, even if its folder is empty now.
+    """
+
+    def __init__(self, root: Path, state_dir: Path, *, held_anything: bool = False) -> None:
         self._root = root
         self._state_dir = state_dir
-        self._held_anything = self._had_state = False
+        self._held_anything = held_anything
+        self._had_state = False
         self.look()
 
     def look(self) -> None:
