@@ -6,6 +6,8 @@ machine renamed a note and another one edited or renamed it too, git leaves both
 
 from __future__ import annotations
 
+import logging
+import math
 import os
 import subprocess
 import time
@@ -17,9 +19,13 @@ from typing import Final
 from vaultd.core.note import NotePath
 from vaultd.vault.sync import git_folder, is_git_synced
 
+log = logging.getLogger(__name__)
+
 MOST_ASKED: Final = 64  # questions to git's history for one commit; a folder that was copied whole asks for thousands
 HEAD_ASKED_EVERY_S: Final = 1.0  # in a clone without a reflog
+PAUSE_S: Final = 30.0  # after a question that git left open: the next notes need not wait for it as well
 _TIMEOUT_S: Final = 10
+_NONE: Final = 1  # git's exit code for "there is none"; a higher one says that it failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +39,17 @@ class _Arrival:
 _NOT_YET: Final = _Arrival(float("inf"), "")
 
 
+class _LeftOpen(Exception):
+    """Git failed, or took too long."""
+
+
 class Ancestry:
     """Answers from the history of the commit that is checked out. Blocks; called from one thread at a time."""
 
     def __init__(self, root: Path, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._root = root
         self._monotonic = monotonic
+        self._paused_until = -math.inf
         self._head = ""
         self._head_asked: float | None = None
         self._mark: tuple[int, int] | None = None
@@ -47,10 +58,20 @@ class Ancestry:
 
     def is_elder(self, one: NotePath, other: NotePath) -> bool:
         """Whether history has `one` at its path for longer than `other`; False where it can't tell (no git, neither
-        committed, too many questions). Of two that came with the same commit the first by name is the elder.
+        committed, too many questions, a git that fails: that one is asked again after a while). Of two that came with
+        the same commit the first by name is the elder.
         """
-        if not is_git_synced(self._root):
+        if not is_git_synced(self._root) or self._monotonic() < self._paused_until:
             return False
+        try:
+            return self._is_elder(one, other)
+        except _LeftOpen as exc:
+            level = logging.WARNING if self._paused_until == -math.inf else logging.DEBUG  # said once
+            log.log(level, "git does not say which of %s and %s was there first: %s", one, other, exc)
+            self._paused_until = self._monotonic() + PAUSE_S
+            return False
+
+    def _is_elder(self, one: NotePath, other: NotePath) -> bool:
         self._refresh()
         came, other_came = self._arrival(one), self._arrival(other)
         if came is None or other_came is None or came == other_came == _NOT_YET:
@@ -69,12 +90,12 @@ class Ancestry:
         fresh = self._head_asked is not None and now - self._head_asked < HEAD_ASKED_EVERY_S
         if mark == self._mark and (fresh or mark is not None):
             return
-        self._head_asked, self._mark = now, mark
         head = self._git("rev-parse", "--verify", "--quiet", "HEAD").strip()
         if head != self._head:
-            self._head = head
+            listed = self._git("ls-tree", "-r", "-z", "--name-only", head) if head else ""
+            self._head, self._tracked = head, frozenset(listed.split("\0"))
             self._arrivals.clear()
-            self._tracked = frozenset(self._git("ls-tree", "-r", "-z", "--name-only", "HEAD").split("\0"))
+        self._head_asked, self._mark = now, mark  # not before: what was left open is asked again
 
     def _reflog_mark(self) -> tuple[int, int] | None:
         """Changes whenever another commit is checked out; None where this clone keeps no reflog."""
@@ -93,12 +114,12 @@ class Ancestry:
             if len(self._arrivals) >= MOST_ASKED:
                 return None
             # the author's date: a rebase makes commits anew, but keeps it
-            said = self._git("log", "-1", "--diff-filter=A", "--format=%at %H", "HEAD", "--", path).split()
+            said = self._git("log", "-1", "--diff-filter=A", "--format=%at %H", self._head, "--", path).split()
             self._arrivals[path] = _Arrival(float(said[0]), said[1]) if len(said) == 2 else _NOT_YET
         return self._arrivals[path]
 
     def _git(self, *arguments: str) -> str:
-        """What git says; nothing where it can't be asked."""
+        """What git says; nothing where there is none. Raises _LeftOpen."""
         try:
             done = subprocess.run(
                 ["git", "-C", str(self._root), *arguments],
@@ -107,6 +128,8 @@ class Ancestry:
                 check=False,
                 env=os.environ | {"GIT_LITERAL_PATHSPECS": "1", "GIT_OPTIONAL_LOCKS": "0"},
             )
-        except (OSError, subprocess.TimeoutExpired):
-            return ""
-        return os.fsdecode(done.stdout) if done.returncode == 0 else ""
+        except (OSError, subprocess.TimeoutExpired) as exc:
+            raise _LeftOpen(exc) from exc
+        if done.returncode not in (0, _NONE):
+            raise _LeftOpen(os.fsdecode(done.stderr).strip() or f"git {arguments[0]} ended with {done.returncode}")
+        return os.fsdecode(done.stdout)
