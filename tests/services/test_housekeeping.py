@@ -293,3 +293,25 @@ async def test_a_machine_that_does_not_own_the_life_cycle_moves_nothing(tmp_path
 
         assert held
         assert (r.vault / "permanent/walk.md").exists()
+
+
+@pytest.mark.parametrize("by_hand", ["renamed", "a property"])
+async def test_a_link_that_a_person_touched_right_after_a_move_is_kept_by_the_next(tmp_path, clock, by_hand):
+    link = {} if by_hand == "renamed" else {"source": '"[[dynamic/日常/walk]]"'}
+    text = "[[dynamic/日常/walk]]\n" if by_hand == "renamed" else ""
+    async with running(tmp_path, clock=clock) as r:
+        for name, number in (("first", 1), ("walk", 2)):
+            await r.write(f"dynamic/日常/{name}.md", whole(id=f"a1b2c3d4e5f{number}", name=name))
+        await r.write("cards/held.md", whole(id="a1b2c3d4e5f3") + text)
+        await r.write("dynamic/日常/first.md", whole(id="a1b2c3d4e5f1", type="permanent"))
+        await keep_house(r, **QUIET)
+        assert (r.vault / "permanent/first.md").exists()
+
+        (r.vault / "cards/held.md").rename(r.vault / "cards/kept.md")
+        await r.look("cards/held.md", "cards/kept.md")
+        await r.write("cards/kept.md", whole(id="a1b2c3d4e5f3", **link) + text)
+        await r.write("dynamic/日常/walk.md", whole(id="a1b2c3d4e5f2", type="permanent"))
+        await keep_house(r, **QUIET)
+
+        assert (r.vault / "permanent/walk.md").exists()
+        assert "[[permanent/walk]]" in r.read("cards/kept.md")

@@ -100,6 +100,41 @@ def test_links_written_since_the_last_run_are_seen(tmp_path):
     assert moved.left == ()
 
 
+def test_within_a_run_a_look_sees_links_renames_and_names_that_came_and_went(tmp_path):
+    vault = a_vault(tmp_path)
+    vault.put(PATH)
+    vault.put("Own/a.md", b"no link yet\n")
+    vault.put("Own/b.md", f"see {LINK}\n".encode())
+    vault.put("Own/gone.md", f"see {LINK}\n".encode())
+    mover = a_mover(vault)
+    vault.put("Own/a.md", f'---\nabout: "[[{PATH[:-3]}]]"\n---\n'.encode())
+    (tmp_path / "Own/b.md").rename(tmp_path / "renamed.md")
+    (tmp_path / "Own/gone.md").unlink()
+
+    mover.look(["Own/a.md", "Own/b.md", "Own/gone.md", "renamed.md"])
+    moved = mover.move(PATH, GOAL)
+
+    assert vault.files() == {
+        GOAL: RAW,
+        "Own/a.md": f'---\nabout: "[[{GOAL[:-3]}]]"\n---\n'.encode(),
+        "renamed.md": f"see {NEW_LINK}\n".encode(),
+    }
+    assert moved.left == ()
+
+
+def test_a_look_sees_a_note_renamed_to_other_capitals(tmp_path):
+    vault = a_vault(tmp_path)
+    vault.put("Home.md", b"see [[dynamic/walk|it]]\n")
+    vault.put("dynamic/walk.md")
+    mover = a_mover(vault)
+    (tmp_path / "dynamic/walk.md").rename(tmp_path / "dynamic/Walk.md")
+
+    mover.look(["dynamic/Walk.md", "dynamic/walk.md"])
+    mover.move("dynamic/Walk.md", "archive/Walk.md")
+
+    assert vault.files()["Home.md"] == b"see [[archive/Walk|it]]\n"
+
+
 def test_read_only_note_with_a_link_is_left_and_told(tmp_path):
     vault = a_vault(tmp_path)
     vault.put(PATH)

@@ -41,8 +41,11 @@ class Files(Protocol):
 
 @dataclass(slots=True)
 class BatchReport:
-    """What a batch did. `contents` are ids whose body changed; `failed` are paths that could not be looked at."""
+    """What a batch did. `looked` are its paths; `contents` are ids whose body changed; `failed` are paths that could not
+    be looked at.
+    """
 
+    looked: tuple[NotePath, ...] = ()
     put: list[str] = field(default_factory=list)
     contents: list[str] = field(default_factory=list)
     removed: list[Row] = field(default_factory=list)
@@ -88,10 +91,10 @@ class Indexer:
 
         `admits` is asked whether the notes that are gone, and stand nowhere else now, may leave.
         """
-        report = BatchReport()
+        report = BatchReport(tuple(dict.fromkeys(paths)))
         present: list[Note] = []
         gone: list[NotePath] = []
-        for path in dict.fromkeys(paths):
+        for path in report.looked:
             try:
                 note = self._files.read(path)
             except Exception:

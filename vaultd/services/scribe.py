@@ -7,6 +7,7 @@ import contextlib
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Final
@@ -28,6 +29,7 @@ log = logging.getLogger(__name__)
 
 Changes = Mapping[str, "PropertyValue | datetime | Remove"]
 FRESH_FOR_S: Final = 60.0  # no change of a note escapes us; of an attachment it may
+MOST_HEARD: Final = 1_000  # batches; beyond, looking through the whole vault is no dearer
 
 
 class Scribe:
@@ -41,10 +43,13 @@ class Scribe:
         self._mover = Mover(layout, reader, writer)
         self._moving = threading.Lock()
         self._links_read_at: float | None = None
+        self._heard: deque[tuple[NotePath, ...]] = deque()
 
     def heard(self, report: BatchReport) -> None:
-        """A batch was applied: who links to whom may have changed."""
-        if report.contents or report.removed:
+        """A batch was applied: who links to whom may have changed, whoever did it."""
+        if len(self._heard) < MOST_HEARD:
+            self._heard.append(report.looked)
+        else:
             self._links_read_at = None
 
     async def look(self, *paths: NotePath) -> None:
@@ -85,10 +90,7 @@ class Scribe:
 
     def _move(self, path: NotePath, target: NotePath, why: str) -> Moved:
         with self._moving:
-            now = time.monotonic()
-            if self._links_read_at is None or now - self._links_read_at > FRESH_FOR_S:
-                self._links_read_at = now  # before, so that what is heard meanwhile counts
-                self._mover.refresh()
+            self._freshen_links()
             try:
                 return self._mover.move(path, target, why=why)
             except LostRace:
@@ -96,6 +98,16 @@ class Scribe:
                 if free == target or self._reader.stamp(path) is None:
                     raise
                 return self._mover.move(path, free, why=why)
+
+    def _freshen_links(self) -> None:
+        """Have the mover know the links as they are now: of what was heard of, else of the whole vault."""
+        now = time.monotonic()
+        if self._links_read_at is None or now - self._links_read_at > FRESH_FOR_S:
+            self._links_read_at = now  # before, so that what is heard meanwhile counts
+            self._heard.clear()
+            self._mover.refresh()
+        while self._heard:
+            self._mover.look(self._heard.popleft())
 
     def left_behind(self) -> list[DeadLink]:
         """Links that lead nowhere since this machine moved what they meant, as far as the write log goes back. Blocks."""

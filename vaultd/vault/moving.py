@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from vaultd.core.errors import OutsideVault, UnreadableNote, VaultError
@@ -43,7 +43,10 @@ class DeadLink:
 
 
 class Mover:
-    """Moves notes. Knows which notes link to which names; `refresh` before a run of moves reads what changed."""
+    """Moves notes. Knows which notes link to which names; before a run of moves, `refresh` reads what changed.
+
+    Within a run, `look` at what someone else may have changed.
+    """
 
     def __init__(self, layout: Layout, reader: VaultReader, writer: VaultWriter) -> None:
         self._layout = layout
@@ -65,6 +68,20 @@ class Mover:
                 self._forget(path)
                 self._learn(path, stamp)
         self._list_files()
+
+    def look(self, paths: Iterable[NotePath]) -> None:
+        """Read the links of these notes, where they changed, came or went since they were last read."""
+        stamps = {path: self._reader.stamp(path) if self._layout.is_note(path) else None for path in paths}
+        for path in [path for path, stamp in stamps.items() if stamp is None]:
+            # before what came: it may be the same name with other capitals
+            self._forget(path)
+            self._resolver.discard(path)
+            del stamps[path]
+        for path, stamp in stamps.items():
+            self._resolver.add(path)
+            if self._stamps.get(path) != stamp:
+                self._forget(path)
+                self._learn(path, stamp)
 
     def move(self, path: NotePath, target: NotePath, *, why: str = "") -> Moved:
         """Move a note; then rewrite path-form links that would stop leading to it, each in its own form.
