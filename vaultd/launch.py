@@ -10,6 +10,7 @@ import atexit
 import gc
 import logging
 import os
+import signal
 import socket
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +21,7 @@ from filelock import FileLock, Timeout
 
 from vaultd.compose import compose
 from vaultd.config.paths import lock_file, log_file, state_folder
-from vaultd.config.runtime import keep_token, read_runtime
+from vaultd.config.runtime import keep_token, named_as_holder, read_runtime
 from vaultd.core.errors import AlreadyServed, SettingsError, VaultUnavailable
 from vaultd.frugal import few_heaps
 from vaultd.settings import Settings
@@ -60,7 +61,8 @@ def run(
             f"cannot write the state folder {state}: {exc.strerror}; make it this user's, or name another by "
             "state_dir or VAULTD_STATE_DIR"
         ) from exc
-    with lock:
+    with lock, named_as_holder(state):
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until the server takes its signals itself
         _configure_logging(settings, state)
         token = settings.server.token or keep_token(state)
         few_heaps()

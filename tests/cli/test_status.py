@@ -1,6 +1,11 @@
 import json
+import os
 
-from vaultd.config.paths import runtime_file, state_folder
+import pytest
+from filelock import FileLock
+
+from vaultd.config.paths import lock_file, runtime_file, state_folder
+from vaultd.config.runtime import Runtime, named_as_holder, write_runtime
 
 
 def test_status_says_where_the_daemon_is_and_how_the_index_is(run, daemon, vault):
@@ -83,3 +88,29 @@ def test_token_of_a_daemon_that_was_started_otherwise_is_refused(run, daemon, va
     result = run("status")
 
     assert (result.exit_code, result.stderr) == (1, "vaultd: the token is wrong\n")
+
+
+@pytest.fixture
+def holder(vault, home):
+    """This process, with the lock of a daemon; its number."""
+    state = state_folder(vault, home / "state")
+    state.mkdir(parents=True)
+    with FileLock(lock_file(state)), named_as_holder(state):
+        yield os.getpid()
+
+
+@pytest.mark.parametrize("command", [["status", "--json"], ["token", "--link"], ["confirm-deletions"]])
+def test_a_daemon_that_is_only_starting_is_told(run, vault, holder, command):
+    result = run(*command)
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == f"vaultd: no daemon serves {vault} yet: one is starting (pid {holder})\n"
+
+
+def test_a_daemon_that_does_not_answer_is_told_with_the_way_out(run, vault, home, holder):
+    nobody_there = Runtime(holder, "http://127.0.0.1:1", 1, "t", str(vault), "2026-11-30T12:00:00+08:00")
+    write_runtime(state_folder(vault, home / "state"), nobody_there)
+
+    assert run("status").stderr == (
+        f"vaultd: the daemon that serves {vault} (pid {holder}) does not answer; end it with `vaultd stop`\n"
+    )

@@ -9,13 +9,17 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
-from vaultd.config.paths import runtime_file, state_folder, token_file
+from filelock import FileLock
+
+from vaultd.config.paths import holder_file, lock_file, runtime_file, state_folder, token_file
 from vaultd.config.runtime import (
     Runtime,
     find_daemon,
     is_alive,
     keep_token,
+    lock_holder,
     make_token,
+    named_as_holder,
     read_runtime,
     remove_runtime,
     write_runtime,
@@ -159,3 +163,24 @@ def test_state_folder_tells_vaults_of_one_name_apart_and_follows_links(tmp_path)
     assert state_folder(link, tmp_path) == state_folder(first, tmp_path)
     assert state_folder(first, tmp_path).name.startswith("My_Notes_笔记-")
     assert state_folder(first, tmp_path).parent == tmp_path
+
+
+def test_who_holds_the_lock_is_told_while_it_is_held(tmp_path):
+    before = lock_holder(tmp_path)
+    with FileLock(lock_file(tmp_path)), named_as_holder(tmp_path):
+        meanwhile = lock_holder(tmp_path)
+
+    assert (before, meanwhile, lock_holder(tmp_path)) == (None, os.getpid(), None)
+    assert not holder_file(tmp_path).exists()
+
+
+def test_a_living_process_without_the_lock_is_not_taken_for_its_holder(tmp_path):
+    holder_file(tmp_path).write_text(f"{os.getpid()}\n")  # of a daemon that was killed; the number was given out again
+
+    assert lock_holder(tmp_path) is None
+
+
+def test_a_holder_that_was_killed_is_none(tmp_path):
+    for text in ("", "x", f"{ended_process()}\n"):
+        holder_file(tmp_path).write_text(text)
+        assert lock_holder(tmp_path) is None

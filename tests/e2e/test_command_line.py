@@ -117,6 +117,35 @@ def test_stop_ends_the_daemon_however_it_was_started(account, demo):
     assert account.run("stop").stdout.startswith("no daemon serves ")
 
 
+def test_a_daemon_that_is_starting_is_told_and_stopped_in_good_order(account):
+    assert account.run_plain("demo", "demo", "--copy-only").returncode == 0
+    starting = account.start("serve", "--port", "0", "--config", str(account.config))
+    end = time.monotonic() + PATIENCE_S
+    while not (found := list(account.home.rglob("daemon.pid"))) or not found[0].read_text():
+        assert time.monotonic() < end
+    starting.send_signal(signal.SIGSTOP)  # it is starting for as long as this test likes
+    try:
+        assert not list(account.home.rglob("runtime.json"))
+
+        status = account.run("status")
+        stopping = account.start("stop", "--config", str(account.config))
+        after = account.run("status")
+    finally:
+        starting.send_signal(signal.SIGCONT)
+
+    told = f"yet: one is starting (pid {starting.pid})\n"
+    assert (status.returncode, after.returncode) == (1, 1)
+    assert status.stderr.endswith(told)
+    assert after.stderr.endswith(told)
+    assert stopping.wait(PATIENCE_S) == 0
+    assert starting.wait(PATIENCE_S) == 0
+    with starting.stdout, stopping.stdout:
+        assert starting.stdout.read() == ""
+        assert stopping.stdout.read().endswith(f"is served no more (process {starting.pid} has ended)\n")
+    assert found[0].exists() is False
+    assert account.run("status").stderr.startswith("vaultd: no daemon serves ")
+
+
 def test_a_session_waits_for_no_daemon_that_is_only_starting(account):
     assert account.run_plain("demo", "demo", "--copy-only").returncode == 0
     begun = time.monotonic()

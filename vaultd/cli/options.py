@@ -11,7 +11,7 @@ import click
 
 from vaultd.config.loading import Loaded, load_with_sources
 from vaultd.config.paths import state_folder
-from vaultd.config.runtime import Runtime, find_daemon
+from vaultd.config.runtime import Runtime, find_daemon, lock_holder, read_runtime
 from vaultd.core.errors import SettingsError, VaultdError
 from vaultd.settings import Settings
 
@@ -20,10 +20,17 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 class NoDaemon(VaultdError):
-    """No daemon serves the vault."""
+    """No daemon serves the vault, or none yet, or one that does not answer: `holder` is its process."""
 
-    def __init__(self, vault: Path) -> None:
-        super().__init__(f"no daemon serves {vault}; start it with `vaultd serve`")
+    def __init__(self, vault: Path, holder: int | None = None, *, starting: bool = False) -> None:
+        if holder is None:
+            super().__init__(f"no daemon serves {vault}; start it with `vaultd serve`")
+        elif starting:
+            super().__init__(f"no daemon serves {vault} yet: one is starting (pid {holder})")
+        else:
+            super().__init__(
+                f"the daemon that serves {vault} (pid {holder}) does not answer; end it with `vaultd stop`"
+            )
 
 
 def config_option(function: Command) -> Command:
@@ -76,8 +83,10 @@ def state_of(settings: Settings) -> Path:
 
 def daemon_of(settings: Settings) -> Runtime:
     """The daemon that serves the vault that is set. Raises NoDaemon."""
-    vault = vault_of(settings)
+    vault, state = vault_of(settings), state_of(settings)
     found = find_daemon(vault, settings.state_dir)
     if found is None:
-        raise NoDaemon(vault)
+        left = read_runtime(state)
+        holder = lock_holder(state)
+        raise NoDaemon(vault, holder, starting=left is None or left.pid != holder)
     return found

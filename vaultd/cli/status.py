@@ -39,7 +39,7 @@ _FAULTS: Final[Mapping[str, str]] = {
 def status(config: Path | None, vault: Path | None, as_json: bool) -> None:
     """Tell whether a daemon serves the vault, and how its index is.
 
-    Leaves with exit code 1 where none runs.
+    Leaves with exit code 1 where none runs, or one is only starting.
 
     \b
     Examples:

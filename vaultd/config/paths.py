@@ -68,3 +68,8 @@ def calibration_file(folder: Path) -> Path:
 def lock_file(folder: Path) -> Path:
     """Held by the one daemon of this vault."""
     return folder / "daemon.lock"
+
+
+def holder_file(folder: Path) -> Path:
+    """The process number of who holds that lock, or held it and was killed."""
+    return folder / "daemon.pid"

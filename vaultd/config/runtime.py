@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import http.client
 import json
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from vaultd.config.files import read_text, write_text
-from vaultd.config.paths import runtime_file, state_folder, token_file
+from vaultd.config.paths import holder_file, lock_file, runtime_file, state_folder, token_file
 
 HEALTH_TIMEOUT_S: Final = 2.0
 TOKEN_BYTES: Final = 32
@@ -72,6 +74,34 @@ def find_daemon(vault: Path, state_dir: Path | None = None) -> Runtime | None:
     if left is None or not is_alive(left.pid) or not _answers(left):
         return None
     return left
+
+
+@contextlib.contextmanager
+def named_as_holder(folder: Path) -> Iterator[None]:
+    """Tell the other commands that this process holds the lock of this state folder. Raises SettingsError."""
+    place = holder_file(folder)
+    write_text(place, f"{os.getpid()}\n", private=True)
+    try:
+        yield
+    finally:
+        place.unlink(missing_ok=True)
+
+
+def lock_holder(folder: Path) -> int | None:
+    """The process that holds the lock of this state folder: it serves, or is starting or ending. None where none does."""
+    try:
+        pid = int(read_text(holder_file(folder)) or "")
+    except ValueError:
+        return None
+    if not is_alive(pid):
+        return None
+    from filelock import FileLock  # only where there may be one
+
+    try:
+        with FileLock(lock_file(folder)).acquire(timeout=0):
+            return None  # it was killed, and its number is another program's now
+    except OSError:  # it is held, or another user's
+        return pid
 
 
 def is_alive(pid: int) -> bool:
