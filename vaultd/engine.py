@@ -15,9 +15,10 @@ from vaultd.core.note import FileStamp, NotePath
 from vaultd.embedding import Model
 from vaultd.index.embedding import EmbeddingQueue
 from vaultd.index.indexer import BatchReport, Indexer
-from vaultd.index.mirror import Mirror
+from vaultd.index.mirror import Loaded, Mirror
 from vaultd.index.reconcile import Difference, difference
 from vaultd.index.rows import Place
+from vaultd.index.snapshot import Snapshot
 from vaultd.index.store import Store
 from vaultd.index.tables import TableWriter
 from vaultd.index.vectors import Batch
@@ -35,7 +36,7 @@ from vaultd.vault.journal import Journal
 from vaultd.vault.layout import Layout
 from vaultd.vault.reader import VaultReader
 from vaultd.vault.writer import VaultWriter
-from vaultd.watch.inbox import Inbox
+from vaultd.watch.inbox import Inbox, Ring, Touch
 from vaultd.watch.pipeline import Pipeline
 
 log = logging.getLogger(__name__)
@@ -131,21 +132,22 @@ class Core:
         return bytes.fromhex(embedding_key(text, ""))
 
     def open_index(self) -> None:
-        """Open the tables and fill the mirror. Blocks. Raises IndexUnavailable, StorageFull."""
+        """Fill the mirror, from what was kept at the last stop or from the tables. Blocks.
+
+        Raises IndexUnavailable, StorageFull; it may be called again then.
+        """
         self.journal.refresh()
-        self.store.open(self.model.name or "none")
-        try:
-            loaded = self.store.load()
-        except IndexUnavailable as exc:
-            log.warning("%s; it is made anew", exc)
-            self.store.clear()
-            loaded = self.store.load()
+        snapshot = self._snapshot()
+        loaded = snapshot.read() if snapshot is not None else None
+        if loaded is None or self.model.embedder is not None:
+            self.store.open(self._model_name)
+            if loaded is None or self.store.counts() != (len(loaded.rows), len(loaded.rows)):
+                loaded = self._read_tables()
         self.mirror.load(loaded, self.reinforce.use_of)
-        batches = list(self.store.embeddings())
-        self._fit(batches)
-        for keys, vectors, shares in batches:
-            self.mirror.add_vectors(keys, vectors, shares)
-        self.tables = TableWriter(self.store, {row.id for row in loaded.rows})
+        self._read_embeddings()
+        self.tables = TableWriter(
+            self.store, {row.id for row in loaded.rows}, model=self._model_name, on_lost=self._put_all_anew
+        )
         self.tables.start()
         self.indexer = Indexer(
             self.reader,
@@ -161,6 +163,46 @@ class Core:
             self.queue = EmbeddingQueue(
                 self.model.embedder, self._body, self.mirror, self.tables, self.key_of, on_progress=self.refit
             )
+
+    @property
+    def _model_name(self) -> str:
+        return self.model.name or "none"
+
+    def _snapshot(self) -> Snapshot | None:
+        return None if self.store.folder is None else Snapshot(self.store.folder)
+
+    def _read_tables(self) -> Loaded:
+        try:
+            return self.store.load()
+        except IndexUnavailable as exc:
+            if self.store.folder is None:  # a storage that fails for a moment must not cost what lies there
+                raise
+            log.warning("%s; it is made anew", exc)
+            self.store.clear()
+            return self.store.load()
+
+    def _read_embeddings(self) -> None:
+        if not self.store.is_open:
+            return
+        try:
+            batches = list(self.store.embeddings())
+        except IndexUnavailable as exc:
+            if self.store.folder is None:
+                raise
+            log.warning("%s; embeddings are made anew", exc)
+            self.store.drop_embeddings_table()
+            batches = []
+        self._fit(batches)
+        for keys, vectors, shares in batches:
+            self.mirror.add_vectors(keys, vectors, shares)
+
+    def _put_all_anew(self) -> None:
+        """Have every note looked at as if the index did not know it. From any thread."""
+        if self.indexer is not None:
+            paths = [row.path for row in self.mirror.rows()]
+            self.indexer.anew.update(paths)
+            for path in paths:
+                self.inbox.put(Touch(path, Ring.CHANGED))
 
     def _fit(self, batches: Sequence[Batch]) -> None:
         """Centre the vectors for this vault, before they come in."""
@@ -225,10 +267,12 @@ class Core:
         """Flush and let go. Blocks."""
         if self.queue is not None:
             self.queue.close()
-        if self.tables is not None:
-            self.tables.close()
+        whole = self.tables is not None and self.tables.close()
         self.journal.flush()
         self.store.close()
+        snapshot = self._snapshot()
+        if snapshot is not None and whole:
+            snapshot.keep(self.mirror.loaded())
         self.services.meaning.close()
         self.services.card_care.close()
         if self.model.embedder is not None:

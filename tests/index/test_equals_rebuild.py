@@ -12,14 +12,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
-from tests.running import running
+from tests.running import running, snapshot
 from tests.world import World
 
 EXAMPLES, STEPS = 20, 50
 
 
 class VaultMachine(RuleBasedStateMachine):
-    """Steps in any order; at the end the index is compared with one made anew."""
+    """Steps in any order; at the end the index is compared with one made anew, and with itself after a restart."""
 
     def __init__(self):
         super().__init__()
@@ -35,12 +35,20 @@ class VaultMachine(RuleBasedStateMachine):
 
     def teardown(self):
         try:
-            self.loop.run_until_complete(self.world.check(self.folder / "anew"))
+            self.loop.run_until_complete(self.check())
         finally:
-            self.loop.run_until_complete(self.context.__aexit__(None, None, None))
             self.loop.run_until_complete(self.loop.shutdown_default_executor())
             self.loop.close()
             shutil.rmtree(self.folder)
+
+    async def check(self):
+        try:
+            await self.world.check(self.folder / "anew")
+            before = snapshot(self.world.r.core)
+        finally:
+            await self.context.__aexit__(None, None, None)
+        async with running(self.folder, clock=self.world.r.clock, embedder=self.world.r.embedder) as again:
+            assert snapshot(again.core) == before
 
 
 @pytest.mark.slow

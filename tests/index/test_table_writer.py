@@ -12,6 +12,8 @@ from vaultd.index.tables import FLUSH_AT_LATEST_S, TableWriter
 class Shelf:
     """Stands in for the tables: counts what comes, and wants to be compacted after every write."""
 
+    is_open = True
+
     def __init__(self) -> None:
         self.written = threading.Event()
         self.compacted = threading.Event()

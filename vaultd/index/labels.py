@@ -13,8 +13,13 @@ from vaultd.index.tokens import normalise
 class Labels:
     """Labels of slots, compared without regard to case. One thread changes it; readers hold the mirror's lock."""
 
-    def __init__(self) -> None:
-        self._slots: dict[str, set[int] | int] = {}  # a label that one note has needs no set
+    def __init__(self, slots: dict[str, set[int] | int] | None = None) -> None:
+        self._slots = slots or {}
+
+    @property
+    def slots(self) -> dict[str, set[int] | int]:
+        """Label → slots; a label that one note has needs no set. Other labels are made of it."""
+        return self._slots
 
     def change(self, slot: int, before: Sequence[str], after: Sequence[str]) -> None:
         """Exchange the labels of a slot."""

@@ -164,6 +164,41 @@ class Postings:
         documents = np.repeat(np.arange(len(slots), dtype=np.int32), sizes)
         self._segments = [_Segment.of(codes.astype(np.int32, copy=False), documents, counts)]
 
+    def flat(self) -> dict[str, Any]:
+        """All of it as plain values and arrays, for `of`."""
+        self.settle()
+        self._freeze_hot()
+        number = np.min_scalar_type(
+            self._next
+        )  # documents are most of it: two bytes each, where there are not too many
+        return {
+            "words": list(self._words),
+            "slots": self._slot_of[: self._next],
+            "lengths": self._length_of[: self._next],
+            "alive": self._alive[: self._next],
+            "based": self._based,
+            "number": number.str,
+            "segments": [(s.codes, s.offsets, s.documents.astype(number), s.counts) for s in self._segments],
+        }
+
+    @classmethod
+    def of(cls, flat: Mapping[str, Any]) -> Postings:
+        """What `flat` came from; arrays may be given as their bytes."""
+        postings = cls()
+        postings._words = _Codes(zip(flat["words"], range(len(flat["words"])), strict=True))
+        slots, lengths = np.frombuffer(flat["slots"], np.int32), np.frombuffer(flat["lengths"], np.float32)
+        postings._adopt(slots, lengths, np.frombuffer(flat["alive"], np.bool_))
+        postings._based = flat["based"]
+        for codes, offsets, documents, counts in flat["segments"]:
+            segment = _Segment(
+                codes=np.frombuffer(codes, np.int32),
+                offsets=np.frombuffer(offsets, np.int64),
+                documents=np.frombuffer(documents, flat["number"]).astype(np.int32),
+                counts=np.frombuffer(counts, np.uint8),
+            )
+            postings._segments.append(segment)
+        return postings
+
     def folded(self) -> Postings:
         """New postings of one segment, without the dead, numbered anew. Costs a sort of all entries.
 
@@ -189,8 +224,7 @@ class Postings:
 
     def _all_entries(self) -> tuple[Ints, Ints, Counts]:
         parts = [segment.all() for segment in self._segments]
-        hot = [(code, d, c) for code, lists in self._hot.items() for d, c in zip(*lists, strict=True)]
-        columns = np.array(hot, np.int32).reshape(-1, 3)
+        columns = self._hot_entries()
         parts.append((columns[:, 0], columns[:, 1], np.minimum(columns[:, 2], MOST_COUNT).astype(np.uint8)))
         if self._fresh:
             parts.append(_columns(self._fresh))
@@ -212,20 +246,30 @@ class Postings:
             self._hot_documents += len(self._fresh)
         self._fresh = []
         if self._hot_documents >= HOT_LIMIT:
-            hot = [(code, d, c) for code, lists in self._hot.items() for d, c in zip(*lists, strict=True)]
-            columns = np.array(hot, np.int32)
+            self._freeze_hot()
+
+    def _freeze_hot(self) -> None:
+        if self._hot:
+            columns = self._hot_entries()
             self._segments.append(_Segment.of(columns[:, 0], columns[:, 1], columns[:, 2]))
             self._hot, self._hot_documents = {}, 0
 
-    def _adopt(self, slots: Ints, lengths: Floats) -> None:
+    def _hot_entries(self) -> Ints:
+        """Code, document and count of every entry of the hot lists, (n, 3)."""
+        hot = [(code, d, c) for code, lists in self._hot.items() for d, c in zip(*lists, strict=True)]
+        return np.array(hot, np.int32).reshape(-1, 3)
+
+    def _adopt(self, slots: Ints, lengths: Floats, alive: npt.NDArray[np.bool_] | None = None) -> None:
+        """Take documents over, number i at slots[i]; all of them live where nothing else is said."""
         n = len(slots)
         self._grow(n)
         self._slot_of[:n] = slots
         self._length_of[:n] = lengths
-        self._alive[:n] = True
-        self._document_of = {int(slot): i for i, slot in enumerate(slots)}
+        self._alive[:n] = True if alive is None else alive
+        living = np.flatnonzero(self._alive[:n])
+        self._document_of = dict(zip(slots[living].tolist(), living.tolist(), strict=True))
         self._next = self._based = n
-        self._total_length = float(lengths.sum(dtype=np.float64))
+        self._total_length = float(lengths[living].sum(dtype=np.float64))
 
     def _entries(self, word: str) -> tuple[Ints, npt.NDArray[np.float32]]:
         """Living documents that hold the word, with counts."""

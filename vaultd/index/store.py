@@ -46,6 +46,7 @@ T = TypeVar("T")
 
 FRAGMENTS_BEFORE_COMPACTION = 120
 VERSIONS_KEPT = timedelta(minutes=1)  # a scan of the embeddings may be under way in another thread
+_TABLES = {"notes", "contents"}
 _SESSION_INDEX_BYTES = 1 << 20
 _SESSION_METADATA_BYTES = 1 << 20
 _BROKEN_MANIFESTS_TO_DROP = 3
@@ -78,6 +79,16 @@ class Store:
 
     # -- opening --------------------------------------------------------------------------------------------------
 
+    @property
+    def folder(self) -> Path | None:
+        """Where the tables lie on this machine; None where they are elsewhere, and others may use them too."""
+        return Path(self._uri) if self._local else None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the tables can be read and written."""
+        return self._tables.keys() >= _TABLES
+
     def open(self, model: str) -> None:
         """Open or make the tables; what cannot be opened is mended, or put aside and made anew.
 
@@ -88,12 +99,12 @@ class Store:
         os.environ.setdefault("LANCEDB_LOG", "error")
         lancedb = import_lancedb(whole=self._uri.startswith("db://"))
 
-        if self._local:
-            Path(self._uri).mkdir(parents=True, exist_ok=True)
         session = lancedb.Session(
             index_cache_size_bytes=_SESSION_INDEX_BYTES, metadata_cache_size_bytes=_SESSION_METADATA_BYTES
         )
         with _mapped("open the index"):
+            if self._local:
+                Path(self._uri).mkdir(parents=True, exist_ok=True)
             self._db = lancedb.connect(
                 self._uri,
                 read_consistency_interval=timedelta(0),
@@ -160,12 +171,24 @@ class Store:
             with contextlib.suppress(RuntimeError, ValueError, OSError):
                 self._db.drop_table(name)
 
+    def drop_embeddings_table(self) -> None:
+        """Embeddings that can't be read are put aside; they are made anew."""
+        if self._embeddings:
+            del self._tables[self._embeddings]
+            self._put_aside(self._embeddings)
+            self._embeddings = ""
+
     def close(self) -> None:
         """Let go of the tables."""
         self._tables.clear()
         self._db = None
 
     # -- reading --------------------------------------------------------------------------------------------------
+
+    def counts(self) -> tuple[int, int]:
+        """How many rows `notes` and `contents` have. Raises IndexUnavailable."""
+        with _mapped("read the index"):
+            return self._tables["notes"].count_rows(), self._tables["contents"].count_rows()
 
     def load(self) -> Loaded:
         """All rows with their passages and words.

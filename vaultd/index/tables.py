@@ -41,11 +41,25 @@ class _Pending:
 
 
 class TableWriter:
-    """Takes changes from any thread, writes them in its own. `known` are the ids that the tables hold already."""
+    """Takes changes from any thread, writes them in its own. `known` are the ids that the tables hold already.
 
-    def __init__(self, store: Store, known: set[str], *, monotonic: Callable[[], float] = time.monotonic) -> None:
+    A store that is not open yet is opened, for `model`, when there is something to write; where it turns out not to
+    hold what is known of it, it is emptied, and `on_lost` is called to have all notes put in anew.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        known: set[str],
+        *,
+        model: str = "none",
+        on_lost: Callable[[], None] = lambda: None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._store = store
         self._known = known
+        self._model = model
+        self._on_lost = on_lost
         self._monotonic = monotonic
         self._pending = _Pending()
         self._condition = threading.Condition()
@@ -111,13 +125,14 @@ class TableWriter:
                 self._condition.wait(min(left, 0.5))
         return True
 
-    def close(self, timeout_s: float = 30.0) -> None:
-        """Write what is left, then end the thread."""
+    def close(self, timeout_s: float = 30.0) -> bool:
+        """Write what is left, then end the thread; False where the tables lack something."""
         self.flush(timeout_s)
         with self._condition:
             self._stopping = True
             self._condition.notify_all()
         self._thread.join(timeout_s)
+        return not self._thread.is_alive() and not self._pending.size and not self._problem
 
     def _run(self) -> None:
         while True:
@@ -178,7 +193,17 @@ class TableWriter:
         else:
             self._problem = ""
 
+    def _open_store(self) -> None:
+        self._store.open(self._model)
+        if self._store.counts() != (len(self._known), len(self._known)):
+            log.warning("the tables of the index lack notes; they are made anew")
+            self._store.clear()
+            self._known.clear()
+            self._on_lost()
+
     def _write_all(self, batch: _Pending) -> None:
+        if not self._store.is_open:
+            self._open_store()
         gone = batch.gone & self._known
         if gone:
             self._store.delete(sorted(gone))

@@ -1,0 +1,129 @@
+"""What is kept at a stop for a quick start: the same index, or none at all."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+
+import numpy as np
+import pytest
+
+from tests.running import running, snapshot
+from vaultd.index.mirror import Mirror, Use
+from vaultd.index.snapshot import Snapshot
+
+QUESTIONS = ({"river": 1.0, "tea": 0.5}, {"rivre": 1.0}, {"实习": 1.0}, {"日常": 1.0})
+
+
+def note(number: int, text: str) -> str:
+    return (
+        f"---\nid: {number:012x}\nname: note {number}\ntype: dynamic\ndomain: [日常]\ntags: [t{number % 3}, 河]\n"
+        f"created: 2026-05-17T12:00:00+00:00\n---\n{text}\n"
+    )
+
+
+def place(number: int) -> str:
+    return f"dynamic/日常/{number}.md"
+
+
+async def a_life(one) -> None:
+    """Notes come, change and go, so that slots are free and words of the dead are there."""
+    for number in range(80):
+        await one.write(place(number), note(number, f"along the river, tea number{number} 实习很累"))
+    for number in range(0, 80, 9):
+        (one.vault / place(number)).unlink()
+        await one.look(place(number))
+    await one.write(place(5), note(5, "nothing of that any more"))
+
+
+def of(mirror: Mirror) -> tuple:
+    return (
+        list(mirror.rows()),
+        [mirror.word_scores(words).scores.tolist() for words in QUESTIONS],
+        [mirror.slot_of(row.id) for row in mirror.rows()],
+        np.flatnonzero(mirror.tags.having(["T1"], mirror.slots)).tolist(),
+        np.flatnonzero(mirror.domains.having(["日常"], mirror.slots)).tolist(),
+    )
+
+
+@pytest.fixture
+async def kept(tmp_path):
+    """What a mirror was, and the folder of its index after a stop."""
+    async with running(tmp_path, no_model=True) as one:
+        await a_life(one)
+        was = of(one.core.mirror)
+    return was, tmp_path / "state" / "index"
+
+
+async def test_what_was_kept_is_what_the_mirror_held(kept):
+    was, folder = kept
+    mirror = Mirror()
+
+    mirror.load(Snapshot(folder).read(), lambda _id: Use(0.0, None))
+
+    assert of(mirror) == was
+
+
+async def test_only_its_owner_may_read_it(kept):
+    _, folder = kept
+
+    assert (folder / "snapshot").stat().st_mode & 0o077 == 0
+
+
+async def test_a_start_from_it_leaves_the_tables_alone_until_something_changes(kept, tmp_path):
+    was, _ = kept
+    async with running(tmp_path, no_model=True) as one:
+        assert of(one.core.mirror) == was
+        assert not one.core.store.is_open
+
+        await one.write(place(1), note(1, "a lantern at the harbour"))
+        assert await asyncio.to_thread(one.core.tables.flush)
+
+        assert one.core.store.is_open
+        assert one.core.store.counts() == (len(one.core.mirror),) * 2
+        now = snapshot(one.core)
+    (tmp_path / "state" / "index" / "snapshot").unlink()
+    async with running(tmp_path, no_model=True) as one:
+        assert snapshot(one.core) == now
+        assert one.core.mirror.body_words.frequency("lantern") == 1
+
+
+async def test_it_is_not_taken_once_the_tables_have_changed(kept, tmp_path):
+    _, folder = kept
+    old = (folder / "snapshot").read_bytes()
+    async with running(tmp_path, no_model=True) as one:
+        await one.write(place(1), note(1, "a lantern at the harbour"))
+    (folder / "snapshot").write_bytes(old)
+
+    assert Snapshot(folder).read() is None
+
+
+@pytest.mark.parametrize(
+    "harm", [lambda b: b"", lambda b: b[:-1], lambda b: b[:40], lambda b: b"\0" * len(b), bytes.upper]
+)
+async def test_a_torn_one_is_passed_over(kept, tmp_path, harm):
+    was, folder = kept
+    file = folder / "snapshot"
+    file.write_bytes(harm(file.read_bytes()))
+
+    assert Snapshot(folder).read() is None
+    async with running(tmp_path, no_model=True) as one:
+        assert one.core.store.is_open
+        assert sorted(row.id for row in one.core.mirror.rows()) == sorted(row.id for row in was[0])
+
+
+async def test_tables_that_turn_out_to_lack_notes_are_made_anew(kept, tmp_path):
+    _, folder = kept
+    async with running(tmp_path, no_model=True) as one:
+        shutil.rmtree(folder / "notes.lance")
+
+        await one.write(place(1), note(1, "a lantern at the harbour"))
+        assert await asyncio.to_thread(one.core.tables.flush)
+        await one.core.pipeline.idle()
+        assert await asyncio.to_thread(one.core.tables.flush)
+
+        assert one.core.store.counts() == (len(one.core.mirror),) * 2
+        now = of(one.core.mirror)[0]
+    (folder / "snapshot").unlink()
+    async with running(tmp_path, no_model=True) as one:
+        assert sorted(one.core.mirror.rows(), key=lambda row: row.id) == sorted(now, key=lambda row: row.id)

@@ -1,0 +1,116 @@
+"""What a mirror held when the daemon stopped, so that the next start need not work it out of the tables again.
+
+    mark │ checksum │ rows, slots, passages, words, labels
+
+It holds as long as the tables are, to the last version, what they were then, and as the program is the same: that is
+its mark. Whatever is wrong with it, the tables are read instead; it may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import logging
+import marshal
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from vaultd.index.flatrows import flat_rows, rows_of
+from vaultd.index.labels import Labels
+from vaultd.index.mirror import Heads, Loaded
+from vaultd.index.postings import Postings
+from vaultd.index.rows import Row
+from vaultd.index.schema import SCHEMA_VERSION
+from vaultd.index.vectors import PassageRef
+
+log = logging.getLogger(__name__)
+
+_TABLES = ("notes", "contents")
+_UNREADABLE = (OSError, EOFError, ValueError, TypeError, KeyError, IndexError)
+
+
+class Snapshot:
+    """One file beside the tables that lie in `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._path = folder / "snapshot"
+
+    def keep(self, loaded: Loaded) -> None:
+        """Keep this, unless it is kept already. The tables hold all of it, and nobody writes to them any more."""
+        if self._holds():
+            return
+        heads = loaded.heads or Heads.of(loaded.rows, loaded.slots)
+        content = marshal.dumps(
+            {
+                "rows": flat_rows(loaded.rows),
+                "slots": list(loaded.slots),
+                "passages": [[(ref.key, ref.start, ref.end) for ref in refs] for refs in loaded.passages],
+                "body_words": loaded.body_words.flat(),
+                "title_words": heads.title_words.flat(),
+                "tags": heads.tags.slots,
+                "domains": heads.domains.slots,
+            }
+        )
+        fresh = self._path.with_suffix(".new")
+        try:
+            with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                marshal.dump((self._mark(), zlib.crc32(content)), file)
+                file.write(content)
+            fresh.replace(self._path)
+        except OSError as exc:
+            log.info("the index is not kept for a quick start: %s", exc)
+            with contextlib.suppress(OSError):
+                fresh.unlink(missing_ok=True)
+
+    def _holds(self) -> bool:
+        try:
+            with self._path.open("rb") as file:
+                return bool(marshal.load(file)[0] == self._mark())
+        except _UNREADABLE:
+            return False
+
+    def read(self) -> Loaded | None:
+        """What was kept, None where that is not what the tables hold now."""
+        try:
+            with self._path.open("rb") as file:
+                mark, checksum = marshal.load(file)
+                if mark != self._mark():
+                    return None
+                content = file.read()
+            if zlib.crc32(content) != checksum:
+                return None
+            kept = marshal.loads(content)
+            return _loaded(kept)
+        except _UNREADABLE as exc:
+            if not isinstance(exc, FileNotFoundError):
+                log.info("what was kept for a quick start cannot be read: %s", exc)
+            return None
+
+    def _mark(self) -> tuple[Any, ...]:
+        """What must be the same for the content to hold."""
+        program = (importlib.metadata.version("vaultd"), sys.version, SCHEMA_VERSION, *(f.name for f in fields(Row)))
+        return (*program, *self._versions())
+
+    def _versions(self) -> Iterator[tuple[str, str, int, int]]:
+        """The versions of the tables. Raises OSError where a table is not there."""
+        for name in _TABLES:
+            with os.scandir(self._folder / f"{name}.lance" / "_versions") as entries:
+                for entry in sorted(entries, key=lambda entry: entry.name):
+                    status = entry.stat()
+                    yield name, entry.name, status.st_size, status.st_mtime_ns
+
+
+def _loaded(kept: dict[str, Any]) -> Loaded:
+    return Loaded(
+        rows=rows_of(kept["rows"]),
+        slots=kept["slots"],
+        passages=[tuple(PassageRef(*ref) for ref in refs) for refs in kept["passages"]],
+        body_words=Postings.of(kept["body_words"]),
+        heads=Heads(Postings.of(kept["title_words"]), Labels(kept["tags"]), Labels(kept["domains"])),
+    )
