@@ -117,7 +117,7 @@ def compose(
         apply=lambda paths, admits: holder[0].apply(paths, admits),
         on_batch=lambda report: holder[0].on_batch(report),
     )
-    progress = Progress(started=now(), embedder=model.name, problem=model.why)
+    progress = Progress(started=now(), embedder=model.name, model_problem=model.why)
     analyst = analyst or ChatAnalyst(
         settings.llm, budget=budget, cache=CondenseCache(state / "condensed.sqlite"), rng=rng
     )

@@ -11,7 +11,7 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,7 +51,7 @@ log = logging.getLogger("vaultd")
 HEARTBEAT_S = 60  # wakes the scheduler after the machine slept
 JOURNAL_FLUSH_S = 5
 WATCH_CHECK_S = 15
-LOST_RESCAN_DELAY_S = 0.5
+OPEN_RETRY_S = (1.0, 30.0)  # doubled from the first to the last
 DRIFT_SETTLE_S = 3.0  # a difference younger than this may be an event under way
 WAKE_GAP_S = 180.0
 WAITING_RETRY_S = 30
@@ -273,11 +273,7 @@ class Daemon:
         """Open the index, watch, reconcile, then say ready."""
         core = self.core
         try:
-            try:
-                await asyncio.wrap_future(self._opened)
-            finally:
-                gc.freeze()  # what is there by now stays: later collections need not look at it
-                gc.enable()
+            await self._open()
             await asyncio.to_thread(give_back)
             await asyncio.to_thread(remove_leftovers, self._vault, displaced=core.writer.keep_displaced)
             self._spawn(core.pipeline.run())
@@ -297,6 +293,30 @@ class Daemon:
             core.progress.problem = str(exc)
             log.error("%s", exc)
 
+    async def _open(self) -> None:
+        """Until the index is open. Where it can't be, writes are refused meanwhile, and it is tried again."""
+        core = self.core
+        opening: Awaitable[None] = asyncio.wrap_future(self._opened)
+        pause_s, longest_s = OPEN_RETRY_S
+        while True:
+            try:
+                await opening
+            except VaultdError as exc:
+                if core.progress.problem != str(exc):
+                    log.error("%s", exc)
+                core.progress.problem = str(exc)
+                core.pipeline.refuse(exc)
+            else:
+                core.pipeline.refuse(None)
+                core.progress.problem = ""
+                return
+            finally:
+                gc.freeze()  # what is there by now stays: later collections need not look at it
+                gc.enable()
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, longest_s)
+            opening = asyncio.to_thread(core.open_index)
+
     def _watch(self) -> None:
         core = self.core
         self._observer = VaultObserver(
@@ -307,7 +327,8 @@ class Daemon:
             lost=self._lost.set,
             polling=self._settings.watch.mode == "polling",
         )
-        self._observer.start()
+        with contextlib.suppress(OSError):  # it is tried again with every look at the watcher
+            self._observer.start()
 
     async def _stop(self) -> None:
         notify("STOPPING=1")
@@ -351,7 +372,7 @@ class Daemon:
                 core.progress.problem = str(exc)
                 log.warning("%s", exc)
                 return
-            core.progress.problem = core.model.why
+            core.progress.problem = ""
             core.progress.last_reconcile = core.clock()
             if not found:
                 return

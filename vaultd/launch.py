@@ -66,23 +66,23 @@ def run(
         _configure_logging(settings, state)
         token = settings.server.token or keep_token(state)
         few_heaps()
+        listener = _listen(settings, token, any_port=any_port or settings.transport == "stdio")
         gc.disable()  # until the index is open: nearly all that is made by then stays
         core = compose(settings, state, config=config)
         with ThreadPoolExecutor(1, "opening") as aside:
             opened = aside.submit(core.open_index)
             from vaultd.daemon import Daemon
-            from vaultd.web.guards import check_exposure
 
-            check_exposure(settings.server, [token])
-            listener = _listen(settings, any_port=any_port or settings.transport == "stdio")
             sys.setswitchinterval(0.002)  # the indexer's thread must not keep answers waiting
             atexit.register(gc.freeze)  # the last collection of all costs seconds and gives nothing back
             return asyncio.run(Daemon(core, opened, vault, state, token, listener, progress_bar).run())
 
 
-def _listen(settings: Settings, *, any_port: bool) -> socket.socket:
+def _listen(settings: Settings, token: str, *, any_port: bool) -> socket.socket:
+    from vaultd.web.guards import check_exposure
     from vaultd.web.server import listen
 
+    check_exposure(settings.server, [token])
     server = settings.server
     try:
         return listen(server.host, server.port)

@@ -150,9 +150,8 @@ class Doctor:
         if status["held_deletions"]:
             what = f"{status['held_deletions']} notes vanished at once; they are kept in the index"
             yield Finding("error", what, "vault", "bring the folder back, or `vaultd confirm-deletions`")
-        problem, progress = str(status["index_problem"]), self._health.progress
-        if problem and (progress.embedder or problem != progress.problem):
-            yield Finding("warning", problem, "index", "see the daemon's log")
+        if status["index_problem"]:
+            yield Finding("warning", str(status["index_problem"]), "index", "see the daemon's log")
         if status["missed"]:
             what = f"{status['missed']} changes were found by comparing: no event had told of them"
             yield Finding("hint", what, "watcher", "nothing; where it grows, set watch.mode to polling")

@@ -36,8 +36,9 @@ class Progress:
     last_reconcile: datetime | None = None
     missed: int = 0
     watcher_restarts: int = 0
-    problem: str = ""
+    problem: str = ""  # of the index or the vault
     embedder: str = ""
+    model_problem: str = ""  # why there is no embedding model, where there should be one
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +86,13 @@ class Health:
         self.progress = progress
 
     async def opened(self, patience_s: float = OPEN_PATIENCE_S) -> None:
-        """Returns when the index has been read after a start, at the latest after `patience_s`."""
+        """Returns when the index has been read after a start, at the latest after `patience_s`.
+
+        Raises what is wrong with it where it can't be opened.
+        """
         deadline = asyncio.get_running_loop().time() + patience_s
         while self._tables() is None and asyncio.get_running_loop().time() < deadline:
+            self._pipeline.demand_index()
             await asyncio.sleep(OPEN_POLL_S)
 
     def index_state(self) -> IndexState:
@@ -106,9 +111,9 @@ class Health:
 
     @property
     def embedding_problem(self) -> str:
-        """Why embeddings are behind, "" where they are not."""
+        """Why embeddings are behind or not there, "" where that is as it should be."""
         queue = self._queue()
-        return queue.problem if queue else ""
+        return queue.problem if queue else self.progress.model_problem
 
     def counts(self) -> Counts:
         """Memories by kind and state, and the bytes of all notes."""

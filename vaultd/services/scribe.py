@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Final
+from typing import Final, ParamSpec, TypeVar
 
 from vaultd.core.errors import LostRace, VaultError
 from vaultd.core.note import NotePath, PropertyValue, Receipt
@@ -27,6 +27,8 @@ from vaultd.watch.pipeline import Pipeline
 
 log = logging.getLogger(__name__)
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Changes = Mapping[str, "PropertyValue | datetime | Remove"]
 FRESH_FOR_S: Final = 60.0  # no change of a note escapes us; of an attachment it may
 MOST_HEARD: Final = 1_000  # batches; beyond, looking through the whole vault is no dearer
@@ -56,9 +58,14 @@ class Scribe:
         """Have these paths looked at again; returns when the index says what the files say."""
         await self._pipeline.look(*paths)
 
+    async def _write(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Nothing is written that could not be looked at afterwards: it would be told as failed, and be there."""
+        self._pipeline.demand_index()
+        return await asyncio.to_thread(work, *args, **kwargs)
+
     async def create(self, path: NotePath, raw: bytes, *, why: str, free_name: bool = True) -> Receipt:
         """A new note; where the name is taken, the next free one."""
-        receipt = await asyncio.to_thread(self._writer.create, path, raw, why=why, free_name=free_name)
+        receipt = await self._write(self._writer.create, path, raw, why=why, free_name=free_name)
         await self._pipeline.settled(receipt)
         return receipt
 
@@ -72,7 +79,7 @@ class Scribe:
         versions: int | None = None,
     ) -> Receipt:
         """Read, edit, compare and swap. `keep` and `versions` say what the history keeps, as the writer has it."""
-        receipt = await asyncio.to_thread(self._writer.change, path, edit, why=why, keep=keep, versions=versions)
+        receipt = await self._write(self._writer.change, path, edit, why=why, keep=keep, versions=versions)
         await self._pipeline.settled(receipt)
         return receipt
 
@@ -82,7 +89,7 @@ class Scribe:
 
     async def move(self, path: NotePath, target: NotePath, *, why: str) -> Receipt:
         """Give a note another path, the next free one where it is taken; links to it, in any note, are kept alive."""
-        moved = await asyncio.to_thread(self._move, path, target, why)
+        moved = await self._write(self._move, path, target, why)
         for left in moved.left:
             log.warning("%s: %s", left.path, left.reason)
         await self._pipeline.look(path, *(receipt.path for receipt in moved.receipts))
@@ -125,7 +132,7 @@ class Scribe:
 
     async def delete(self, path: NotePath, *, permanent: bool, why: str) -> Receipt:
         """Into the vault's trash, or away for good."""
-        receipt = await asyncio.to_thread(self._writer.delete, path, permanent=permanent, why=why)
+        receipt = await self._write(self._writer.delete, path, permanent=permanent, why=why)
         await self._pipeline.settled(receipt)
         return receipt
 
@@ -138,7 +145,7 @@ class Scribe:
     ) -> Receipt:
         """Change a note and give it another path, undone together."""
         with self.together(why):
-            await asyncio.to_thread(self._writer.change, path, edit, why=why)
+            await self._write(self._writer.change, path, edit, why=why)
             try:
                 return await self.move(path, target, why=why)
             except VaultError:
@@ -152,7 +159,7 @@ class Scribe:
     async def undo(self, entry: str) -> tuple[Receipt, ...]:
         """Take back an entry of the write log and what was written with it. Raises BadInput, VaultError."""
         entries = self._writer.log.group(entry)
-        receipts = await asyncio.to_thread(undo, self._writer, self._reader, entry)
+        receipts = await self._write(undo, self._writer, self._reader, entry)
         touched = {path for one in entries for path in (one.path, one.target) if path is not None}
         await self._pipeline.look(*sorted(touched | {receipt.path for receipt in receipts}))
         return receipts

@@ -114,14 +114,13 @@ class Surroundings:
             yield Finding("hint", what, path, "`vaultd doctor --fix` removes it", fixable=True)
 
     def _model(self) -> Iterator[Finding]:
-        progress = self._health.progress
-        if progress.problem and not progress.embedder:
-            what = f"search goes by words alone: {progress.problem}"
+        trouble, words_alone = self._health.embedding_problem, not self._health.progress.embedder
+        if words_alone and trouble:
+            what = f"search goes by words alone: {trouble}"
             yield Finding("warning", what, "embedding", "mend that, or set embedding.provider")
-        elif not progress.embedder:
+        elif words_alone:
             yield Finding("hint", "search goes by words alone", "embedding", "nothing, if meant so")
-        trouble = self._health.embedding_problem
-        if trouble:
+        elif trouble:
             yield Finding("warning", trouble, "embedding", "mend that; what waits is embedded then")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from vaultd.core.errors import VaultUnavailable
+from vaultd.core.errors import VaultdError, VaultUnavailable
 from vaultd.core.note import FileStamp, NotePath, Receipt
 from vaultd.index.indexer import BatchReport
 from vaultd.watch.debounce import EMPTIED_HOLD_S, QUIET_S, RENAMED_QUIET_S, Debounce
@@ -82,6 +82,7 @@ class Pipeline:
         self._bulk: dict[NotePath, None] = {}
         self._urgent: dict[NotePath, list[asyncio.Future[None]]] = {}
         self._unavailable = False
+        self._refusal: VaultdError | None = None
         self._idle = asyncio.Event()
         self.counters = Counters()
 
@@ -113,7 +114,11 @@ class Pipeline:
         return None if last is None else self._monotonic() - last
 
     async def look(self, *paths: NotePath) -> None:
-        """Look at these paths at once; returns when the index says what the files say."""
+        """Look at these paths at once; returns when the index says what the files say.
+
+        Raises VaultUnavailable, and what `demand_index` raises.
+        """
+        self.demand_index()
         loop = asyncio.get_running_loop()
         futures = [loop.create_future() for _ in paths]
         for path, future in zip(paths, futures, strict=True):
@@ -135,6 +140,19 @@ class Pipeline:
             self._idle.clear()
             self._inbox.put(Touch(NotePath(""), Ring.CHANGED))
             await self._idle.wait()
+
+    def refuse(self, problem: VaultdError | None) -> None:
+        """Look at nothing, since the index can't be opened: who waits is told why. None: it is open. On the loop only."""
+        self._refusal = problem
+        if problem is not None:
+            self._sort(self._inbox.take())
+            urgent, self._urgent = self._urgent, {}
+            self._put_off(urgent, problem)
+
+    def demand_index(self) -> None:
+        """Raises what is wrong with the index while it can't be opened."""
+        if self._refusal is not None:
+            raise self._refusal
 
     def demand_vault(self) -> None:
         """Raises VaultUnavailable where the index has notes and the vault's folder is missing or empty. From any thread."""
@@ -261,8 +279,11 @@ class Pipeline:
 
     def _keep_for_later(self, batch: dict[NotePath, list[asyncio.Future[None]]], exc: VaultUnavailable) -> None:
         self._lose(exc)
+        self._put_off(batch, exc)
+
+    def _put_off(self, batch: dict[NotePath, list[asyncio.Future[None]]], why: VaultdError) -> None:
         for path, waiters in batch.items():
             for waiter in waiters:
                 if not waiter.done():
-                    waiter.set_exception(exc)
+                    waiter.set_exception(why)
             self._bulk[path] = None
