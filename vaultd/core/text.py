@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import chain
 
 _WIKILINK = re.compile(r"!?\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]")
-_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff]")
+_NOT_CJK = re.compile(r"[^\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff]+")
 _LATIN_WORD = re.compile(r"[A-Za-z0-9À-ɏЀ-ӿ]+")
+_ASCII_WORDS_ALONE = bytes(c if chr(c).isalnum() else ord(" ") for c in range(128)).ljust(256)
 _SENTENCE_END = re.compile(r"[。！？!?…]+[”’」』\"')]*|\.(?=\s|$)|\n+")
 
 TOKENS_PER_CJK_CHARACTER = 1.5  # INTERNALS §3.8
@@ -21,7 +23,9 @@ def strip_wikilinks(text: str) -> str:
 
 def count_scripts(text: str) -> tuple[int, int]:
     """How many CJK characters and how many words of letters or digits a text has."""
-    return len(_HAN.findall(text)), len(_LATIN_WORD.findall(text))
+    if text.isascii():
+        return 0, len(text.encode().translate(_ASCII_WORDS_ALONE).split())
+    return len("".join(_NOT_CJK.split(text))), len(_LATIN_WORD.findall(text))
 
 
 def estimate_tokens(text: str) -> int:
@@ -35,17 +39,23 @@ def _tokens(cjk: int, words: int) -> int:
 
 def cut_at_sentence(text: str, max_tokens: int) -> str:
     """The longest run of whole sentences within `max_tokens`; a first sentence that is longer is cut inside."""
-    if estimate_tokens(text) <= max_tokens:
-        return text
+    return counted_cut(text, max_tokens)[0]
+
+
+def counted_cut(text: str, max_tokens: int) -> tuple[str, int]:
+    """The same with its estimate of tokens."""
     end = cjk = words = 0
-    for match in _SENTENCE_END.finditer(text):
-        more_cjk, more_words = count_scripts(text[end : match.end()])  # no word goes over a sentence's end
-        cjk, words = cjk + more_cjk, words + more_words
-        if _tokens(cjk, words) > max_tokens:
+    for stop in chain((match.end() for match in _SENTENCE_END.finditer(text)), (len(text),)):
+        more_cjk, more_words = count_scripts(text[end:stop])  # no word goes over a sentence's end
+        if _tokens(cjk + more_cjk, words + more_words) > max_tokens:
             break
-        end = match.end()
-    if end:
-        return text[:end].rstrip()
+        end, cjk, words = stop, cjk + more_cjk, words + more_words
+    else:
+        return text, _tokens(cjk, words)
+    return (text[:end].rstrip(), _tokens(cjk, words)) if end else _cut_inside(text, max_tokens)
+
+
+def _cut_inside(text: str, max_tokens: int) -> tuple[str, int]:
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -53,7 +63,7 @@ def cut_at_sentence(text: str, max_tokens: int) -> str:
             low = middle
         else:
             high = middle - 1
-    return text[:low].rstrip()
+    return text[:low].rstrip(), estimate_tokens(text[:low])
 
 
 def share_of_cjk(text: str) -> float:

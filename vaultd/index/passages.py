@@ -7,6 +7,7 @@ call the model. A later passage carries the headings it stands under, which are 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from vaultd.core.text import count_scripts, share_of_cjk, strip_wikilinks
@@ -48,25 +49,35 @@ class _Piece:
 
 def passages_of(body: str) -> tuple[Passage, ...]:
     """The passages of a body, in order; none for a body without words."""
+    made = (_passage(body, run, first=not at) for at, run in enumerate(_runs(body)))
+    return tuple(passage for passage in made if passage.text)
+
+
+def spans_of(body: str) -> Iterator[tuple[int, int]]:
+    """Where the passages of a body begin and end (characters), one after the other; blank ones too."""
+    return ((run[0].start, run[-1].end) for run in _runs(body))
+
+
+def _runs(body: str) -> Iterator[list[_Piece]]:
+    """The pieces of each passage, at most MAX_PASSAGES, found as they are asked for."""
     if not body.strip():
-        return ()
+        return
     if len(body) <= SHORT_CHARACTERS or _tokens(body) <= TOKENS_PER_PASSAGE:
-        return tuple(p for p in [_passage(body, [_Piece(0, len(body), 0, ())], first=True)] if p.text)
-    pieces = _pieces(body)
-    out: list[Passage] = []
+        yield [_Piece(0, len(body), 0, ())]
+        return
+    made = 0
     run: list[_Piece] = []
     tokens = 0.0
-    for piece in pieces:
+    for piece in _pieces(body):
         if run and tokens + piece.tokens > TOKENS_PER_PASSAGE:
-            out.append(_passage(body, run, first=not out))
-            run, tokens = [], 0.0
-            if len(out) == MAX_PASSAGES:
-                return tuple(out)
+            yield run
+            run, tokens, made = [], 0.0, made + 1
+            if made == MAX_PASSAGES:
+                return
         run.append(piece)
         tokens += piece.tokens
     if run:
-        out.append(_passage(body, run, first=not out))
-    return tuple(passage for passage in out if passage.text)
+        yield run
 
 
 def _passage(body: str, run: list[_Piece], *, first: bool) -> Passage:
@@ -82,9 +93,8 @@ def _tokens(text: str) -> float:
     return max(cjk * TOKENS_PER_CJK_CHARACTER + words * TOKENS_PER_WORD, len(text) / CHARACTERS_PER_TOKEN)
 
 
-def _pieces(body: str) -> list[_Piece]:
+def _pieces(body: str) -> Iterator[_Piece]:
     """Lines, and where a line is long its sentences, each with the headings above it."""
-    out: list[_Piece] = []
     headings: dict[int, str] = {}
     position = 0
     for line in body.splitlines(keepends=True):
@@ -94,9 +104,8 @@ def _pieces(body: str) -> list[_Piece]:
             level = len(heading[1])
             headings = {k: v for k, v in headings.items() if k < level} | {level: heading[2]}
         for part in _parts(line):
-            out.append(_Piece(position, position + len(part), _tokens(part), above))
+            yield _Piece(position, position + len(part), _tokens(part), above)
             position += len(part)
-    return out
 
 
 def _parts(line: str) -> list[str]:

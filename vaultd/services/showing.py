@@ -121,7 +121,7 @@ class Showing:
         bodies = await self._texts.bodies([NotePath(hit.bucket.path) for hit in hits])
         there = [(hit, body) for hit, body in zip(hits, bodies, strict=True) if body is not None]
         if verbatim:
-            return [replace(hit, text=body, tokens=_cost(body)) for hit, body in there]
+            return [replace(hit, text=body, tokens=estimate_tokens(body) + TOKENS_AROUND_A_HIT) for hit, body in there]
         shown = await self._condensing.show([body for _, body in there], focus=focus)
         out = []
         for (hit, _), text in zip(there, shown, strict=True):
@@ -131,7 +131,7 @@ class Showing:
                 replace(
                     hit,
                     text=text.text,
-                    tokens=_cost(text.text),
+                    tokens=text.tokens + TOKENS_AROUND_A_HIT,
                     full_tokens=text.full_tokens,
                     marks=hit.marks | text.marks,
                 )
@@ -141,7 +141,3 @@ class Showing:
 
 def _ahead(left: int) -> int:
     return max(8, left // 64)
-
-
-def _cost(text: str) -> int:
-    return estimate_tokens(text) + TOKENS_AROUND_A_HIT
