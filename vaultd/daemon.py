@@ -10,9 +10,7 @@ import logging
 import os
 import socket
 import sys
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,17 +18,18 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from vaultd.config.lastruns import Runs
 from vaultd.config.runtime import Runtime, remove_runtime, write_runtime
-from vaultd.config.systemd import notify, watchdog_s
+from vaultd.config.systemd import notify
 from vaultd.config.tokens import scoped_tokens
-from vaultd.core.errors import VaultdError, VaultUnavailable
+from vaultd.core.errors import VaultdError
 from vaultd.core.query import Query
 from vaultd.engine import Core
 from vaultd.frugal import give_back
 from vaultd.index.indexer import BatchReport
+from vaultd.rounds import Rounds
+from vaultd.services.forget import CycleResult
 from vaultd.tools import bridge
 from vaultd.tools.closing import end_sessions
 from vaultd.vault.atomic import remove_leftovers
-from vaultd.watch.observer import VaultObserver
 from vaultd.web.app import MOST_MESSAGE_BYTES, WebParts, build_app
 from vaultd.web.auth import Auth, Token
 from vaultd.web.credentials import sight_of
@@ -48,15 +47,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("vaultd")
 
-HEARTBEAT_S = 60  # wakes the scheduler after the machine slept
-JOURNAL_FLUSH_S = 5
-WATCH_CHECK_S = 15
 OPEN_RETRY_S = (1.0, 30.0)  # doubled from the first to the last
-DRIFT_SETTLE_S = 3.0  # a difference younger than this may be an event under way
-WAKE_GAP_S = 180.0
-WAITING_RETRY_S = 30
-HOUSEKEEPING_S = 30
-FIRST_CYCLE_DELAY = timedelta(minutes=2)  # after a start that finds a cycle missed
 MOST_IDS_TOLD = 100
 BAR_AFTER_S = 1.0  # most first indexes are over by then
 BAR_EVERY_S = 0.2
@@ -88,12 +79,7 @@ class Daemon:
         self._token = token
         self._listener = listener
         self._closing = Closing()
-        self._observer: VaultObserver | None = None
         self._background: set[asyncio.Task[None]] = set()
-        self._reconciling = asyncio.Lock()
-        self._lost = threading.Event()
-        self._last_beat = 0.0
-        self._runs = Runs(state / "runs.json")
 
     def _scoped(self) -> list[Token]:
         tokens = scoped_tokens(self._state)
@@ -112,6 +98,7 @@ class Daemon:
         )
         self._auth, self._url = auth, url
         events = self._events = EventHub(closing=self._closing)
+        self._rounds = Rounds(self.core, Runs(self._state / "runs.json"), forgotten=self._tell_forgotten)
         self.core.listeners.append(self._tell_changes)
         names = ServerNames.of(self._settings.server)
         app = build_app(self._parts(auth, names, events, port, url))
@@ -173,7 +160,7 @@ class Daemon:
             confirm_deletions=self.core.pipeline.confirm_deletions,
             breath=breath,
             dream=dream,
-            reconcile=lambda: self._spawn(self._reconcile("asked for")),
+            reconcile=lambda: self._spawn(self._rounds.reconcile("asked for")),
         )
 
     def _oauth(self, auth: Auth) -> OAuth | None:
@@ -192,6 +179,9 @@ class Daemon:
         if not self.core.progress.ready:
             state = self.core.services.health.index_state()
             self._events.publish("progress", {"done": state.done, "total": state.total, "pending": state.pending})
+
+    def _tell_forgotten(self, result: CycleResult) -> None:
+        self._events.publish("decay", {"archived": result.archived, "auto_resolved": result.auto_resolved})
 
     async def _announce(self, server: WebServer, runtime: Runtime) -> None:
         await server.ready.wait()
@@ -233,7 +223,7 @@ class Daemon:
             timezone=self.core.zone, job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
         )
         async with self._mcp.session_manager.run():
-            self._add_jobs(scheduler)
+            self._rounds.schedule(scheduler)
             scheduler.start()
             self._spawn(self._start())
             try:
@@ -243,32 +233,6 @@ class Daemon:
                 await end_sessions(self._mcp.session_manager)
                 await self._stop()
 
-    def _add_jobs(self, scheduler: AsyncIOScheduler) -> None:
-        settings = self._settings
-        scheduler.add_job(self._heartbeat, "interval", seconds=HEARTBEAT_S, id="heartbeat")
-        scheduler.add_job(self._flush_journal, "interval", seconds=JOURNAL_FLUSH_S, id="journal")
-        scheduler.add_job(self._check_watcher, "interval", seconds=WATCH_CHECK_S, id="watcher")
-        scheduler.add_job(
-            self._reconcile, "interval", minutes=settings.watch.reconcile_minutes, id="reconcile", args=["periodic"]
-        )
-
-        self._add_memory_jobs(scheduler)
-        if (every := watchdog_s()) is not None:
-            scheduler.add_job(self._feed_watchdog, "interval", seconds=every, id="watchdog")
-
-    def _add_memory_jobs(self, scheduler: AsyncIOScheduler) -> None:
-        now = self.core.clock()
-        hours = self._settings.decay.check_interval_hours
-        last = self._runs.last("forget")
-        due = (
-            now + timedelta(hours=hours)
-            if last is None
-            else max(last + timedelta(hours=hours), now + FIRST_CYCLE_DELAY)
-        )
-        scheduler.add_job(self._forget, "interval", hours=hours, id="forget", next_run_time=due)
-        scheduler.add_job(self._retry_waiting, "interval", seconds=WAITING_RETRY_S, id="waiting")
-        scheduler.add_job(self._keep_house, "interval", seconds=HOUSEKEEPING_S, id="housekeeping")
-
     async def _start(self) -> None:
         """Open the index, watch, reconcile, then say ready."""
         core = self.core
@@ -277,11 +241,11 @@ class Daemon:
             await asyncio.to_thread(give_back)
             await asyncio.to_thread(remove_leftovers, self._vault, displaced=core.writer.keep_displaced)
             self._spawn(core.pipeline.run())
-            await asyncio.to_thread(self._watch)
+            await asyncio.to_thread(self._rounds.watch)
             if core.queue is not None:
                 core.queue.start()
                 core.queue.offer_pending()
-            await self._reconcile("start")
+            await self._rounds.reconcile("start")
             await core.pipeline.idle()
             core.progress.ready = True
             await asyncio.to_thread(give_back)
@@ -317,27 +281,13 @@ class Daemon:
             pause_s = min(2 * pause_s, longest_s)
             opening = asyncio.to_thread(core.open_index)
 
-    def _watch(self) -> None:
-        core = self.core
-        self._observer = VaultObserver(
-            self._vault,
-            core.inbox,
-            is_note=core.layout.is_note,
-            is_folder=lambda path: not core.layout.is_ignored_dir(path),
-            lost=self._lost.set,
-            polling=self._settings.watch.mode == "polling",
-        )
-        with contextlib.suppress(OSError):  # it is tried again with every look at the watcher
-            self._observer.start()
-
     async def _stop(self) -> None:
         notify("STOPPING=1")
         core = self.core
         for task in list(self._background):
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
-        if self._observer is not None:
-            await asyncio.to_thread(self._observer.stop)
+        await asyncio.to_thread(self._rounds.stop_watching)
         await core.services.importer.close()
         await core.services.gateway.close()
         await core.analyst.close()
@@ -352,90 +302,6 @@ class Daemon:
         self._background.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("a background task failed", exc_info=error)
-
-    # -- periodic work --------------------------------------------------------------------------------------------
-
-    async def _reconcile(self, why: str) -> None:
-        """Compare vault and index in full; a difference that no event announced is counted as missed."""
-        core = self.core
-        if core.indexer is None or self._reconciling.locked():
-            return
-        async with self._reconciling:
-            try:
-                found = await asyncio.to_thread(core.compare)
-                if found and why not in ("start", "asked for"):
-                    await asyncio.sleep(DRIFT_SETTLE_S)
-                    with contextlib.suppress(TimeoutError):  # where something changes all the time
-                        await asyncio.wait_for(core.pipeline.idle(), DRIFT_SETTLE_S)
-                    found = (await asyncio.to_thread(core.compare)).lasting_since(found)
-            except VaultUnavailable as exc:
-                core.progress.problem = str(exc)
-                log.warning("%s", exc)
-                return
-            core.progress.problem = ""
-            core.progress.last_reconcile = core.clock()
-            if not found:
-                return
-            if why != "start":
-                core.progress.missed += len(found)
-                log.warning("reconcile (%s) found %d differences that no event announced", why, len(found))
-                await asyncio.to_thread(self._restart_watcher)
-            core.pipeline.put_all(found.paths)
-
-    def _restart_watcher(self) -> None:
-        if self._observer is not None:
-            with contextlib.suppress(OSError):
-                self._observer.restart()
-                self.core.progress.watcher_restarts += 1
-
-    async def _check_watcher(self) -> None:
-        if self._observer is None:
-            return
-        if self._lost.is_set():
-            self._lost.clear()
-            await asyncio.to_thread(self._restart_watcher)
-            await self._reconcile("events may be lost")
-        elif not self._observer.alive:
-            log.warning("the watcher had ended; it is started anew")
-            await asyncio.to_thread(self._restart_watcher)
-            await self._reconcile("the watcher had ended")
-
-    async def _heartbeat(self) -> None:
-        now = self.core.clock()
-        slept = self._last_beat and now.timestamp() - self._last_beat > WAKE_GAP_S
-        self._last_beat = now.timestamp()
-        if slept:
-            await self._reconcile("woken from sleep")
-        await asyncio.to_thread(give_back)
-
-    async def _forget(self) -> None:
-        if not self.core.progress.ready or not self.core.pipeline.vault_available:
-            return
-        result = await self.core.services.forget()
-        self._runs.note("forget", self.core.clock())
-        self._events.publish("decay", {"archived": result.archived, "auto_resolved": result.auto_resolved})
-
-    async def _keep_house(self) -> None:
-        core = self.core
-        if not core.progress.ready or not core.pipeline.vault_available:
-            return
-        try:
-            await core.services.housekeeping()
-            await core.services.card_care()
-        except VaultdError as exc:
-            log.warning("housekeeping stopped: %s", exc)
-
-    async def _retry_waiting(self) -> None:
-        core = self.core
-        if core.progress.ready and core.analyst.available:
-            await core.services.waiting.retry(core.services.diary.split)
-
-    async def _feed_watchdog(self) -> None:
-        """On the loop: a daemon whose loop hangs is started anew."""
-        notify("WATCHDOG=1")
-
-    async def _flush_journal(self) -> None:
-        await asyncio.to_thread(self.core.journal.flush)
 
 
 def _no_second_guard() -> TransportSecuritySettings:
