@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vaultd.core.errors import IndexUnavailable
+from vaultd.core.errors import IndexUnavailable, VaultdError
 from vaultd.core.note import FileStamp, NotePath
 from vaultd.embedding import Model
 from vaultd.index.embedding import EmbeddingQueue
@@ -268,7 +268,10 @@ class Core:
         if self.queue is not None:
             self.queue.close()
         whole = self.tables is not None and self.tables.close()
-        self.journal.flush()
+        try:
+            self.journal.flush()
+        except VaultdError as exc:
+            log.warning("%s", exc)
         self.store.close()
         snapshot = self._snapshot()
         if snapshot is not None and whole:

@@ -9,17 +9,18 @@ its mark. Whatever is wrong with it, the tables are read instead; it may be dele
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib.metadata
 import logging
 import marshal
 import os
 import sys
 import zlib
-from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from vaultd.config.files import PRIVATE
 from vaultd.index.flatrows import flat_rows, rows_of
 from vaultd.index.labels import Labels
 from vaultd.index.mirror import Heads, Loaded
@@ -31,7 +32,8 @@ from vaultd.index.vectors import PassageRef
 log = logging.getLogger(__name__)
 
 _TABLES = ("notes", "contents")
-_UNREADABLE = (OSError, EOFError, ValueError, TypeError, KeyError, IndexError)
+_MARK_BYTES = 16
+_CHECKSUM_BYTES = 4
 
 
 class Snapshot:
@@ -43,24 +45,25 @@ class Snapshot:
 
     def keep(self, loaded: Loaded) -> None:
         """Keep this, unless it is kept already. The tables hold all of it, and nobody writes to them any more."""
-        if self._holds():
-            return
         heads = loaded.heads or Heads.of(loaded.rows, loaded.slots)
-        content = marshal.dumps(
-            {
-                "rows": flat_rows(loaded.rows),
-                "slots": list(loaded.slots),
-                "passages": [[(ref.key, ref.start, ref.end) for ref in refs] for refs in loaded.passages],
-                "body_words": loaded.body_words.flat(),
-                "title_words": heads.title_words.flat(),
-                "tags": heads.tags.slots,
-                "domains": heads.domains.slots,
-            }
-        )
         fresh = self._path.with_suffix(".new")
         try:
-            with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                marshal.dump((self._mark(), zlib.crc32(content)), file)
+            mark = self._mark()
+            if self._head() == mark:
+                return
+            content = marshal.dumps(
+                {
+                    "rows": flat_rows(loaded.rows),
+                    "slots": list(loaded.slots),
+                    "passages": [[(ref.key, ref.start, ref.end) for ref in refs] for refs in loaded.passages],
+                    "body_words": loaded.body_words.flat(),
+                    "title_words": heads.title_words.flat(),
+                    "tags": heads.tags.slots,
+                    "domains": heads.domains.slots,
+                }
+            )
+            with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE), "wb") as file:
+                file.write(mark + _checksum(content))
                 file.write(content)
             fresh.replace(self._path)
         except OSError as exc:
@@ -68,42 +71,47 @@ class Snapshot:
             with contextlib.suppress(OSError):
                 fresh.unlink(missing_ok=True)
 
-    def _holds(self) -> bool:
-        try:
-            with self._path.open("rb") as file:
-                return bool(marshal.load(file)[0] == self._mark())
-        except _UNREADABLE:
-            return False
-
     def read(self) -> Loaded | None:
         """What was kept, None where that is not what the tables hold now."""
         try:
+            mark = self._mark()
             with self._path.open("rb") as file:
-                mark, checksum = marshal.load(file)
-                if mark != self._mark():
+                if file.read(len(mark)) != mark:
                     return None
-                content = file.read()
-            if zlib.crc32(content) != checksum:
-                return None
-            kept = marshal.loads(content)
-            return _loaded(kept)
-        except _UNREADABLE as exc:
+                checksum, content = file.read(_CHECKSUM_BYTES), file.read()
+            return _loaded(marshal.loads(content)) if _checksum(content) == checksum else None
+        except OSError as exc:
             if not isinstance(exc, FileNotFoundError):
                 log.info("what was kept for a quick start cannot be read: %s", exc)
             return None
 
-    def _mark(self) -> tuple[Any, ...]:
-        """What must be the same for the content to hold."""
-        program = (importlib.metadata.version("vaultd"), sys.version, SCHEMA_VERSION, *(f.name for f in fields(Row)))
-        return (*program, *self._versions())
+    def _head(self) -> bytes:
+        try:
+            with self._path.open("rb") as file:
+                return file.read(_MARK_BYTES)
+        except FileNotFoundError:
+            return b""
 
-    def _versions(self) -> Iterator[tuple[str, str, int, int]]:
-        """The versions of the tables. Raises OSError where a table is not there."""
+    def _mark(self) -> bytes:
+        """A hash of what must be the same for the content to hold: the program, and the versions of the tables.
+
+        Raises OSError where a table is not there.
+        """
+        held = [
+            importlib.metadata.version("vaultd"),
+            sys.version,
+            SCHEMA_VERSION,
+            [field.name for field in fields(Row)],
+        ]
         for name in _TABLES:
             with os.scandir(self._folder / f"{name}.lance" / "_versions") as entries:
-                for entry in sorted(entries, key=lambda entry: entry.name):
-                    status = entry.stat()
-                    yield name, entry.name, status.st_size, status.st_mtime_ns
+                stamps = ((entry.name, entry.stat()) for entry in entries)
+                held.append(sorted((file, status.st_size, status.st_mtime_ns) for file, status in stamps))
+        return hashlib.blake2b(repr(held).encode(), digest_size=_MARK_BYTES).digest()
+
+
+def _checksum(content: bytes) -> bytes:
+    return zlib.crc32(content).to_bytes(_CHECKSUM_BYTES, "big")
 
 
 def _loaded(kept: dict[str, Any]) -> Loaded:
