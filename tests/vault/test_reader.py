@@ -232,3 +232,32 @@ def test_scan_of_ten_thousand_notes_is_quick(tmp_path):
 
     assert len(scan.stamps) == 10_000
     assert min(seconds) < 0.3
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"---\nid: 'a'\n---\nA body.\n",
+        b"\xef\xbb\xbf---\r\nid: 'a'\r\n---\r\nOne line.\r\nAnother.\r\n",
+        b"No properties at all.\n",
+        "---\nname: 茶\n---\n\n早上喝茶。\n".encode(),
+    ],
+)
+def test_the_body_of_a_note_known_to_be_readable_is_the_body_that_a_read_gives(tmp_path, raw):
+    (tmp_path / "a.md").write_bytes(raw)
+    reader = VaultReader(Layout(tmp_path))
+    note = reader.read("a.md")
+
+    assert reader.body("a.md", note.checksum) == reader.body("a.md") == note.body
+
+
+def test_a_note_edited_since_it_was_known_to_be_readable_is_read_in_full(tmp_path):
+    place = tmp_path / "a.md"
+    place.write_text("---\nid: 'a'\n---\nA body.\n", encoding="utf-8")
+    reader = VaultReader(Layout(tmp_path))
+    known = reader.read("a.md").checksum
+
+    place.write_text("---\nid: [\n---\nA body.\n", encoding="utf-8")
+    assert reader.body("a.md", known) == reader.read("a.md").body == "---\nid: [\n---\nA body.\n"
+    place.unlink()
+    assert reader.body("a.md", known) is None

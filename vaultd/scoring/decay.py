@@ -238,7 +238,7 @@ def ripple_targets(created: Reals, eligible: Flags, source: int, rules: RippleRu
     Nearest first; of two at the same distance the one that stands first. The source never stirs itself.
     """
     distance = np.abs(created - created[source])
-    inside = eligible & (distance <= rules.window_hours * SECONDS_PER_HOUR)
-    inside[source] = False
-    rows = np.flatnonzero(inside)
-    return rows[np.argsort(distance[rows], kind="stable")[: rules.limit]]
+    rows: Indices = np.flatnonzero(distance <= rules.window_hours * SECONDS_PER_HOUR)
+    rows = rows[eligible[rows] & (rows != source)]
+    nearest: Indices = rows[np.argsort(distance[rows], kind="stable")[: rules.limit]]
+    return nearest

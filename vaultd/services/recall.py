@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
-from vaultd.core.bucket import Role
+import numpy as np
+import numpy.typing as npt
+
+from vaultd.core.bucket import Bucket, Role
 from vaultd.core.query import Answer, Hit, Mark, Mode, Noted, Notice, Query
 from vaultd.index.mirror import Mirror
 from vaultd.scoring.constants import DriftRules
@@ -19,6 +23,15 @@ from vaultd.services.meaning import Meaning
 from vaultd.services.reinforce import Reinforce
 from vaultd.services.showing import Showing
 from vaultd.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Hits of a question in their groups (memories, own notes, drifted ones), and the bodies read for them."""
+
+    groups: tuple[Sequence[Hit], ...]
+    bodies: Mapping[str, str | None]
+    domain_dropped: bool
 
 
 class Recall:
@@ -52,15 +65,11 @@ class Recall:
         if named is not None and (row := self._mirror.get(named)) is not None and row.role is Role.BUCKET:
             return await self._one(named, query, now)
         vector = await self._meaning.of(query.text)
-        matches = await asyncio.to_thread(self._matching.match, query, vector, now)
+        found = await asyncio.to_thread(self._find, query, vector, now)
         notices = self._showing.state_notices(vector is not None)
-        if matches.domain_dropped:
+        if found.domain_dropped:
             notices.append(Noted(Notice.DOMAIN_DROPPED, {"domains": ", ".join(query.domains)}))
-        wanted = matches.with_fate(Fate.KEPT) + matches.with_fate(Fate.SEMANTIC)
-        hits = [self._hit(candidate, query, now) for candidate in wanted]
-        own = [self._hit(candidate, query, now) for candidate in matches.with_fate(Fate.OWN)]
-        drifted = self._drifted(matches, now) if drifts(len(hits), self._rng, self._drift_rules) else ()
-        fitted = await self._showing.fit([hits, own, drifted], query.token_budget, focus=query.text)
+        fitted = await self._showing.fit(found.groups, query.token_budget, focus=query.text, bodies=found.bodies)
         shown, shown_own, shown_drifted = fitted.groups
         self._reinforce(hit.bucket.id for hit in shown)
         return Answer(
@@ -69,16 +78,32 @@ class Recall:
 
     async def _one(self, note_id: str, query: Query, now: datetime) -> Answer:
         bucket = self._showing.bucket(note_id)
-        hit = Hit(bucket=bucket, decay_score=self._showing.decay_score_of(bucket, now))
+        hit = Hit(bucket=bucket, decay_score=self._showing.decay_score(note_id, now))
         fitted = await self._showing.fit([[hit]], query.token_budget)
         self._reinforce(shown.bucket.id for shown in fitted.groups[0])
         return Answer(mode=Mode.RECALL, hits=fitted.groups[0], notices=fitted.notices)
 
-    def _hit(self, candidate: Candidate, query: Query, now: datetime) -> Hit:
-        bucket = self._showing.bucket(candidate.id)
+    def _find(self, query: Query, vector: npt.NDArray[np.float32] | None, now: datetime) -> _Found:
+        """What answers a question, with the texts, in one go off the loop. Blocks for some milliseconds."""
+        with self._mirror.lock:
+            matches = self._matching.match(query, vector, now)
+            wanted = matches.with_fate(Fate.KEPT) + matches.with_fate(Fate.SEMANTIC)
+            own = matches.with_fate(Fate.OWN)
+            hits = self._hits([*wanted, *own], query, now)
+            drifted = self._drifted(matches, now) if drifts(len(wanted), self._rng, self._drift_rules) else ()
+        groups = (hits[: len(wanted)], hits[len(wanted) :], drifted)
+        return _Found(groups, self._showing.first_bodies(groups, query.token_budget), matches.domain_dropped)
+
+    def _hits(self, candidates: Sequence[Candidate], query: Query, now: datetime) -> list[Hit]:
+        buckets = [self._showing.bucket(candidate.id) for candidate in candidates]
+        scores = self._showing.decay_scores(buckets, now)
+        return [self._hit(*one, query) for one in zip(candidates, buckets, scores, strict=True)]
+
+    @staticmethod
+    def _hit(candidate: Candidate, bucket: Bucket, score: float, query: Query) -> Hit:
         return Hit(
             bucket=bucket,
-            decay_score=self._showing.decay_score_of(bucket, now),
+            decay_score=score,
             shown_valence=tint(bucket.emotion.valence, query.mood),
             parts=candidate.parts,
             similarity=candidate.similarity,

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-import numpy as np
-
 from vaultd.core.bucket import Kind, Role
 from vaultd.index.columns import ROLE_CODES
 from vaultd.index.mirror import Mirror, Use
 from vaultd.scoring.constants import RippleRules
 from vaultd.scoring.decay import KIND_CODES, ripple_targets
-from vaultd.vault.journal import Journal
+from vaultd.vault.journal import Journal, Total
 
 RECALL = 1.0  # activation of the bucket that was shown
 
@@ -30,8 +28,7 @@ class Reinforce:
         """These buckets were shown as an answer to a question."""
         now = self._clock()
         with self._mirror.lock:
-            stirred = {note_id: self._neighbours(note_id) for note_id in ids}
-            for note_id, neighbours in stirred.items():
+            for note_id, neighbours in self._stirred(ids).items():
                 self._bump(note_id, RECALL, now)
                 for neighbour in neighbours:
                     self._bump(neighbour, self._rules.activation, None)
@@ -40,8 +37,8 @@ class Reinforce:
         row = self._mirror.get(note_id)
         if row is None:
             return
-        self._journal.bump(note_id, amount, when, floor=row.count_floor)
-        self._mirror.set_use(note_id, self.use_of(note_id))
+        total = self._journal.bump(note_id, amount, when, floor=row.count_floor)
+        self._mirror.set_use(note_id, _use(total))
 
     def count(self, note_id: str, amount: float) -> None:
         """A note was used now; nothing ripples."""
@@ -50,15 +47,20 @@ class Reinforce:
 
     def use_of(self, note_id: str) -> Use:
         """What all machines' journals say of a note."""
-        total = self._journal.total(note_id)
-        return Use(total.count, None if total.last_use is None else total.last_use.timestamp())
+        return _use(self._journal.total(note_id))
 
-    def _neighbours(self, note_id: str) -> list[str]:
-        slot = self._mirror.slot_of(note_id)
-        if slot is None:
-            return []
+    def _stirred(self, ids: Iterable[str]) -> dict[str, list[str]]:
+        """Each of these notes with its neighbours in time."""
         columns = self._mirror.columns
         kinds = (columns.kind == KIND_CODES[Kind.DYNAMIC]) | (columns.kind == KIND_CODES[Kind.PERMANENT])
         eligible = (columns.role == ROLE_CODES[Role.BUCKET]) & kinds
-        targets = ripple_targets(columns.created, np.asarray(eligible), slot, self._rules)
-        return [self._mirror.at(int(target)).id for target in targets]
+        out: dict[str, list[str]] = {}
+        for note_id in ids:
+            slot = self._mirror.slot_of(note_id)
+            targets = () if slot is None else ripple_targets(columns.created, eligible, slot, self._rules).tolist()
+            out[note_id] = [self._mirror.at(target).id for target in targets]
+        return out
+
+
+def _use(total: Total) -> Use:
+    return Use(total.count, None if total.last_use is None else total.last_use.timestamp())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -12,7 +13,7 @@ from vaultd.core.note import NotePath
 from vaultd.core.query import Hit, Noted, Notice
 from vaultd.core.text import estimate_tokens
 from vaultd.index.mirror import Mirror
-from vaultd.scoring.decay import decay_score
+from vaultd.scoring.decay import DecayColumns, decay_scores
 from vaultd.services.condensing import Condensing
 from vaultd.services.texts import Texts
 from vaultd.settings import Settings
@@ -66,11 +67,13 @@ class Showing:
 
     def decay_score(self, note_id: str, now: datetime) -> float:
         """How alive a memory is. Raises NoSuchMemory."""
-        return self.decay_score_of(self.bucket(note_id), now)
+        return self.decay_scores([self.bucket(note_id)], now)[0]
 
-    def decay_score_of(self, bucket: Bucket, now: datetime) -> float:
-        """How alive a memory is whose counters are those of now."""
-        return decay_score(bucket, now, self._settings().decay.weights)
+    def decay_scores(self, buckets: Sequence[Bucket], now: datetime) -> list[float]:
+        """How alive memories are whose counters are those of now."""
+        weights = self._settings().decay.weights
+        scores: list[float] = decay_scores(DecayColumns.of(buckets), now.timestamp(), weights).tolist()
+        return scores
 
     def state_notices(self, has_vector: bool) -> list[Noted]:
         """What an answer has to do without at this moment."""
@@ -86,13 +89,33 @@ class Showing:
             notices.append(Noted(Notice.PENDING_EMBEDDINGS, {"count": state.pending}))
         return notices
 
+    def bodies(self, hits: Iterable[Hit]) -> dict[str, str | None]:
+        """The bodies of notes by path, None where one is gone. Blocks while it reads."""
+        return {hit.bucket.path: self._body(hit.bucket) for hit in hits}
+
+    def _body(self, bucket: Bucket) -> str | None:
+        row = self._mirror.get(bucket.id)
+        readable = row.checksum if row is not None and not row.problem else ""
+        return self._texts.body(NotePath(bucket.path), readable)
+
+    def first_bodies(self, groups: Sequence[Sequence[Hit]], budget: int) -> dict[str, str | None]:
+        """The bodies that `fit` is going to ask for first. Blocks while it reads."""
+        return self.bodies(hit for group in groups for hit in group[: _ahead(budget)])
+
     async def fit(
-        self, groups: Sequence[Sequence[Hit]], budget: int, *, verbatim: bool = False, focus: str = ""
+        self,
+        groups: Sequence[Sequence[Hit]],
+        budget: int,
+        *,
+        verbatim: bool = False,
+        focus: str = "",
+        bodies: Mapping[str, str | None] | None = None,
     ) -> Fitted:
         """Texts for all hits in their order, as far as `budget` tokens go; what is smaller may still fit after.
 
-        `focus` is the question: of a long text the part it asks about is shown.
+        `focus` is the question: of a long text the part it asks about is shown. `bodies` were read just now.
         """
+        read = dict(bodies or {})
         left = budget
         left_out = 0
         problems: dict[str, None] = {}
@@ -103,7 +126,10 @@ class Showing:
             while position < len(group):
                 some = group[position : position + _ahead(left)]
                 position += len(some)
-                for hit in await self._with_texts(some, verbatim=verbatim, focus=focus, problems=problems):
+                if unread := [hit for hit in some if hit.bucket.path not in read]:
+                    read |= await asyncio.to_thread(self.bodies, unread)
+                there = [(hit, body) for hit in some if (body := read[hit.bucket.path]) is not None]
+                for hit in await self._with_texts(there, verbatim=verbatim, focus=focus, problems=problems):
                     if hit.tokens > left:
                         left_out += 1
                         continue
@@ -116,10 +142,8 @@ class Showing:
         return Fitted(tuple(out), tuple(notices))
 
     async def _with_texts(
-        self, hits: Sequence[Hit], *, verbatim: bool, focus: str, problems: dict[str, None]
+        self, there: Sequence[tuple[Hit, str]], *, verbatim: bool, focus: str, problems: dict[str, None]
     ) -> list[Hit]:
-        bodies = await self._texts.bodies([NotePath(hit.bucket.path) for hit in hits])
-        there = [(hit, body) for hit, body in zip(hits, bodies, strict=True) if body is not None]
         if verbatim:
             return [replace(hit, text=body, tokens=estimate_tokens(body) + TOKENS_AROUND_A_HIT) for hit, body in there]
         shown = await self._condensing.show([body for _, body in there], focus=focus)

@@ -28,6 +28,7 @@ from vaultd.vault.yamlscalar import same
 __all__ = [
     "REMOVE",
     "Remove",
+    "body_of",
     "checksum",
     "decode",
     "has_conflict_markers",
@@ -64,6 +65,12 @@ def decode(path: NotePath, raw: bytes, stamp: FileStamp) -> Note:
     parts, properties, problem = _read(raw)
     read = _with_written_id(properties, parts.header)
     return Note(path, read, bodies.unified(parts.body), checksum(raw), stamp, problem)
+
+
+def body_of(raw: bytes) -> str:
+    """The body of a note that is known to have no problem, as `decode` gives it, without reading its properties."""
+    text, _ = _text(raw)
+    return bodies.unified(frontmatter.part(text).body)
 
 
 def _with_written_id(properties: Mapping[str, PropertyValue], header: str) -> Mapping[str, PropertyValue]:

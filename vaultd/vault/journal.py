@@ -79,6 +79,10 @@ def total_of(tallies: Iterable[Tally]) -> Total:
     known = tuple(tallies)
     if not known:
         return NOTHING
+    if len(known) == 1:  # as below, for the many vaults of one machine
+        (one,) = known
+        seen = 0.0 if one.f is None else one.f + one.t - one.o
+        return Total(round(max(one.b + one.t, seen), _DIGITS), one.u)
     summed = min(tally.b for tally in known) + math.fsum(tally.t for tally in known)
     seen = max((tally.f + tally.t - tally.o for tally in known if tally.f is not None), default=0.0)
     last_use = max((tally.u for tally in known if tally.u is not None), default=None)
