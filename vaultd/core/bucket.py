@@ -9,6 +9,7 @@ from enum import StrEnum
 from vaultd.core.emotion import Emotion
 
 UNSORTED_DOMAIN = "未分类"
+DEFAULT_IMPORTANCE = 5  # of 1…10, where nobody says; of cards too
 
 
 class Role(StrEnum):

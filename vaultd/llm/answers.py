@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from vaultd.core.bucket import UNSORTED_DOMAIN
+from vaultd.core.bucket import DEFAULT_IMPORTANCE, UNSORTED_DOMAIN
 from vaultd.core.emotion import Emotion
 from vaultd.core.errors import ModelBadAnswer
 from vaultd.core.properties import DOMAIN, IMPORTANCE, NAME, TAGS, parse_moment, spec_of
@@ -24,7 +24,6 @@ MOST_DOMAINS: Final = 2
 MOST_TAGS: Final = 15
 FEWEST_TAGS: Final = 10  # asked for; fewer are taken, since a short text may not have as many
 LONGEST_TAG: Final = 40  # characters
-DEFAULT_IMPORTANCE: Final = 5
 PLAIN_OVERLAP: Final = 0.3  # share of an answer's words that its source must have, where the answer is not JSON
 LONGEST_ANSWER: Final = 200_000  # characters
 EARLIEST_DAY_YEARS: Final = 120

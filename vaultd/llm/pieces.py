@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from vaultd.core.bucket import UNSORTED_DOMAIN
+from vaultd.core.bucket import DEFAULT_IMPORTANCE, UNSORTED_DOMAIN
 from vaultd.core.emotion import Emotion
 from vaultd.llm.analyst import Piece
-from vaultd.llm.answers import DEFAULT_IMPORTANCE, Draft
+from vaultd.llm.answers import Draft
 from vaultd.llm.parts import name_from, share_covered, words_of
 from vaultd.llm.redact import masks_in, without_masks
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from vaultd.core import properties as keys
-from vaultd.core.bucket import Role
+from vaultd.core.bucket import DEFAULT_IMPORTANCE, Role
 from vaultd.core.card import Card, Category
 from vaultd.core.errors import BadInput, LostRace, NoSuchMemory
 from vaultd.core.note import NotePath
@@ -46,7 +46,7 @@ class NewCard:
     category: str
     topic: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    importance: int = 5
+    importance: int = DEFAULT_IMPORTANCE
     scope: str = ""
     conversation_id: str = ""
 

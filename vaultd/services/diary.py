@@ -9,7 +9,7 @@ from datetime import datetime
 
 from vaultd.core.errors import BadInput, ModelError, VaultdError
 from vaultd.llm.analyst import Analyst
-from vaultd.services.newmemory import Care, NewMemory
+from vaultd.services.newmemory import Care, NewMemory, of_piece
 from vaultd.services.remember import Kept, Outcome, Remember
 from vaultd.services.waiting import Waiting
 from vaultd.services.wording import checked_text, name_of
@@ -74,20 +74,7 @@ class Diary:
     async def split(self, text: str) -> Grown:
         """Split by the chat model, and keep each piece. Raises ModelError before anything is kept."""
         pieces = await self._analyst.split(text, self._clock())
-        memories = [
-            NewMemory(
-                content=piece.content,
-                name=piece.name,
-                domain=piece.domain,
-                tags=piece.tags,
-                valence=piece.valence,
-                arousal=piece.arousal,
-                importance=piece.importance,
-                care=Care.JOIN,
-            )
-            for piece in pieces
-        ]
-        return await self._keep_all(memories)
+        return await self._keep_all([of_piece(piece, Care.JOIN) for piece in pieces])
 
     async def _keep_all(self, memories: Sequence[NewMemory]) -> Grown:
         kept: list[Kept] = []

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from vaultd.index.rows import DEFAULT_IMPORTANCE, NAME_CHARACTERS
+from vaultd.core.bucket import DEFAULT_IMPORTANCE
+from vaultd.index.rows import NAME_CHARACTERS
+from vaultd.llm.analyst import Piece
 from vaultd.services.wording import checked_text, one_line
 
 
@@ -35,6 +37,22 @@ class NewMemory:
     source: str = ""
     created: datetime | None = None
     care: Care = Care.ALL
+
+
+def of_piece(piece: Piece, care: Care, *, source: str = "", created: datetime | None = None) -> NewMemory:
+    """What a model cut out of a longer text, and said of it, as a text to keep."""
+    return NewMemory(
+        content=piece.content,
+        name=piece.name,
+        domain=piece.domain,
+        tags=piece.tags,
+        valence=piece.valence,
+        arousal=piece.arousal,
+        importance=piece.importance,
+        source=source,
+        created=created,
+        care=care,
+    )
 
 
 def cleaned(memory: NewMemory) -> NewMemory:

@@ -23,6 +23,7 @@ from vaultd.web.openapi import described
 from vaultd.web.search import Search
 from vaultd.web.settings import Config
 from vaultd.web.upkeep import Upkeep
+from vaultd.web.versions import VersionEndpoints
 
 Text = Callable[[], Awaitable[str]]
 
@@ -33,6 +34,7 @@ def api_endpoints(
     """All endpoints of the API but the gateway's."""
     return [
         *Buckets(services).endpoints(),
+        *VersionEndpoints(services).endpoints(),
         *Search(services).endpoints(),
         *CardEndpoints(services).endpoints(),
         *ConversationEndpoints(services.conversations).endpoints(),

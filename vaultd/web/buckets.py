@@ -1,4 +1,4 @@
-"""`/api/buckets` and `/api/bucket/{id}`: list, look at, make, change, delete memories; versions and undo."""
+"""`/api/buckets` and `/api/bucket/{id}`: list, look at, make, change, delete memories."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from vaultd.core.bucket import DEFAULT_IMPORTANCE
 from vaultd.core.errors import BadInput
 from vaultd.core.query import split_list
 from vaultd.services import Services
@@ -26,47 +27,67 @@ from vaultd.web.endpoints import (
     json_body,
     known_fields,
     number_field,
+    rounded_field,
+    stated_etag,
     text_field,
-    whole,
 )
 from vaultd.web.listing import parse_listing
 from vaultd.web.shapes import MEMORY_SCHEMA, moment
+from vaultd.web.versions import changed
 
-WRITES: Final = 50  # of the write log that are shown
-MOST_WRITES: Final = 1000
-
-_CHANGEABLE: Final = (
-    "name",
-    "domain",
-    "tags",
-    "valence",
-    "arousal",
-    "importance",
-    "resolved",
-    "pinned",
-    "protected",
-    "digested",
-    "text",
-    "restore",
-    "archived",
-)
-_NEW: Final = (
-    "text",
-    "name",
-    "domain",
-    "tags",
-    "valence",
-    "arousal",
-    "importance",
-    "pinned",
-    "feel",
-    "source_bucket",
-    "source",
-)
 _ID = Parameter("id", "id of the memory", place="path", required=True)
 _WORDS = {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 _UNIT = {"type": "number", "minimum": 0, "maximum": 1}
 _FLAG = {"type": "boolean"}
+_IMPORTANCE = {"type": "integer", "minimum": 1, "maximum": 10}
+_LISTING: Final = (
+    Parameter("q", "words that must be in the memory; orders by relevance unless `sort` is given"),
+    Parameter("kind", "dynamic, permanent, feel, archived; several with commas"),
+    Parameter("domain", "topic area"),
+    Parameter("tag", "a tag"),
+    Parameter("state", "a state", {"type": "string", "enum": list(State)}),
+    Parameter("sort", f"one of {', '.join(Sort)}; a minus in front turns the order around"),
+    Parameter("snippet", "with the beginning of each text", {"type": "boolean"}),
+    Parameter("cursor", "from the page before"),
+    Parameter("limit", "memories a page", {"type": "integer", "minimum": 1, "maximum": 500, "default": 50}),
+)
+_CHANGE_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "name": {"type": "string", "maxLength": 80},
+        "domain": _WORDS,
+        "tags": _WORDS,
+        "valence": _UNIT,
+        "arousal": _UNIT,
+        "importance": _IMPORTANCE,
+        "resolved": _FLAG,
+        "pinned": _FLAG,
+        "protected": _FLAG,
+        "digested": _FLAG,
+        "text": {"type": "string"},
+        "restore": _FLAG,
+        "archived": _FLAG,
+    },
+}
+_NEW_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["text"],
+    "properties": {
+        "text": {"type": "string"},
+        "name": {"type": "string", "maxLength": 80},
+        "domain": _WORDS,
+        "tags": _WORDS,
+        "valence": _UNIT,
+        "arousal": _UNIT,
+        "importance": {**_IMPORTANCE, "default": DEFAULT_IMPORTANCE},
+        "pinned": _FLAG,
+        "feel": _FLAG,
+        "source_bucket": {"type": "string"},
+        "source": {"type": "string", "default": "dashboard"},
+    },
+}
 
 
 class Buckets:
@@ -112,24 +133,18 @@ class Buckets:
         versions = await self._services.versions.of(note_id)
         similar = await asyncio.to_thread(self._services.browse.similar_to, note_id)
         data = {
-            **_whole(detail),
+            **shapes.whole(detail),
             "history": [{"id": v.id, "at": moment(v.at), "size": v.size} for v in versions],
             "similar": [shapes.alike(one) for one in similar],
         }
         return answered(request, data, etag=f'"{detail.checksum}"')
-
-    async def version(self, request: Request) -> Response:
-        """One version, and what changed since."""
-        text, diff = await self._services.versions.show(request.path_params["id"], request.path_params["version"])
-        return answered(request, {"raw": text, "diff": diff})
 
     # -- writing --------------------------------------------------------------------------------------------------
 
     async def create(self, request: Request) -> Response:
         """Keep a new memory."""
         raw = await json_body(request)
-        known_fields(raw, _NEW)
-        importance = number_field(raw, "importance", 1, 10)
+        known_fields(raw, tuple(_NEW_SCHEMA["properties"]))
         memory = NewMemory(
             content=text_field(raw, "text", "") or "",
             name=text_field(raw, "name", "") or "",
@@ -137,7 +152,7 @@ class Buckets:
             tags=split_list("tags", raw.get("tags", "")),
             valence=number_field(raw, "valence", 0, 1),
             arousal=number_field(raw, "arousal", 0, 1),
-            importance=5 if importance is None else round(importance),
+            importance=rounded_field(raw, "importance", 1, 10) or DEFAULT_IMPORTANCE,
             pinned=bool(flag_field(raw, "pinned")),
             feel=bool(flag_field(raw, "feel")),
             source_bucket=text_field(raw, "source_bucket", "") or "",
@@ -159,9 +174,10 @@ class Buckets:
     async def change(self, request: Request) -> Response:
         """Change what is given; with If-Match only if nobody else did meanwhile."""
         note_id = request.path_params["id"]
+        changeable = tuple(_CHANGE_SCHEMA["properties"])
         raw = await json_body(request)
-        known_fields(raw, _CHANGEABLE)
-        expected = request.headers.get("if-match", "").strip().removeprefix("W/").strip('"')
+        known_fields(raw, changeable)
+        expected = stated_etag(request)
         if expected and expected != "*":
             before = await self._services.browse.detail(note_id)
             if before.checksum != expected:
@@ -169,14 +185,12 @@ class Buckets:
         revision = _revision(raw)
         archived = flag_field(raw, "archived")
         if revision.is_empty and archived is None:
-            raise BadInput(f"nothing to change; give one of {', '.join(_CHANGEABLE)}")
+            raise BadInput(f"nothing to change; give one of {', '.join(changeable)}")
         if not revision.is_empty:
             await self._services.revise(note_id, revision)
         if archived is True:
             await self._services.forget.archive(note_id)
-        after = await self._services.browse.detail(note_id)
-        data = {**_whole(after), "undo": await self._services.versions.newest(note_id)}
-        return answered(request, data, etag=f'"{after.checksum}"')
+        return await changed(request, self._services, note_id)
 
     async def delete(self, request: Request) -> Response:
         """Take a memory out of the vault."""
@@ -184,45 +198,8 @@ class Buckets:
         undo = await self._services.versions.newest(row.id)
         return answered(request, {"id": row.id, "name": row.name, "path": row.path, "undo": undo})
 
-    async def revert(self, request: Request) -> Response:
-        """Put a version back."""
-        note_id = request.path_params["id"]
-        await self._services.versions.revert(note_id, request.path_params["version"])
-        after = await self._services.browse.detail(note_id)
-        data = {**_whole(after), "undo": await self._services.versions.newest(note_id)}
-        return answered(request, data, etag=f'"{after.checksum}"')
-
-    async def undo(self, request: Request) -> Response:
-        """Take a write back."""
-        entry = str((await json_body(request)).get("entry", "")).strip()
-        if not entry:
-            raise BadInput("entry: name an entry of the log")
-        return answered(request, {"paths": list(await self._services.versions.undo(entry))})
-
-    async def writes(self, request: Request) -> Response:
-        """The newest writes."""
-        note_id = request.query_params.get("id", "").strip()
-        limit = whole("limit", request.query_params.get("limit", ""), WRITES, 1, MOST_WRITES)
-        writes = await self._services.versions.log(note_id=note_id, limit=limit)
-        items = [
-            {
-                "entry": str(one.number),
-                "group": one.group,
-                "at": moment(one.at),
-                "operation": one.operation,
-                "path": one.path,
-                "target": one.target,
-                "why": one.why,
-                "id": one.note_id,
-                "undoable": one.undoable,
-            }
-            for one in writes
-        ]
-        return answered(request, {"items": items})
-
     def endpoints(self) -> list[Endpoint]:
         """All endpoints of memories."""
-        version = Parameter("version", "id of the version", place="path", required=True)
         if_match = Parameter("If-Match", "ETag of the memory as you know it", place="header")
         return [
             Endpoint(
@@ -273,53 +250,7 @@ class Buckets:
             Endpoint(
                 "DELETE", "/api/bucket/{id}", self.delete, "Delete a memory; `undo` takes it back", parameters=[_ID]
             ),
-            Endpoint(
-                "GET",
-                "/api/bucket/{id}/history/{version}",
-                self.version,
-                "A version of a memory, and what changed since",
-                parameters=[_ID, version],
-            ),
-            Endpoint(
-                "POST",
-                "/api/bucket/{id}/history/{version}/revert",
-                self.revert,
-                "Put a version back",
-                parameters=[_ID, version],
-            ),
-            Endpoint(
-                "POST",
-                "/api/undo",
-                self.undo,
-                "Take a write back",
-                body={"type": "object", "required": ["entry"], "properties": {"entry": {"type": "string"}}},
-            ),
-            Endpoint(
-                "GET",
-                "/api/log",
-                self.writes,
-                "The newest writes to the vault",
-                parameters=[
-                    Parameter("id", "of this memory only"),
-                    Parameter(
-                        "limit",
-                        "most writes",
-                        {"type": "integer", "minimum": 1, "maximum": MOST_WRITES, "default": WRITES},
-                    ),
-                ],
-            ),
         ]
-
-
-def _whole(detail: Detail) -> dict[str, Any]:
-    return {
-        **shapes.memory(detail.item),
-        "text": detail.body.strip("\n"),
-        "raw": detail.raw,
-        "etag": f'"{detail.checksum}"',
-        "problem": detail.problem,
-        "problem_line": detail.problem_line,
-    }
 
 
 def _conflict(request: Request, theirs: Detail, yours: Mapping[str, Any]) -> Response:
@@ -328,14 +259,13 @@ def _conflict(request: Request, theirs: Detail, yours: Mapping[str, Any]) -> Res
         "code": "conflict",
         "message": "the memory was changed meanwhile; look at both versions and repeat the change",
         "field": None,
-        "theirs": _whole(theirs),
+        "theirs": shapes.whole(theirs),
         "yours": dict(yours),
     }
     return answered(request, {"error": error}, status=409, etag=f'"{theirs.checksum}"')
 
 
 def _revision(raw: Mapping[str, Any]) -> Revision:
-    importance = number_field(raw, "importance", 1, 10)
     archived = flag_field(raw, "archived")
     return Revision(
         name=text_field(raw, "name"),
@@ -343,7 +273,7 @@ def _revision(raw: Mapping[str, Any]) -> Revision:
         tags=split_list("tags", raw["tags"]) if "tags" in raw else None,
         valence=number_field(raw, "valence", 0, 1),
         arousal=number_field(raw, "arousal", 0, 1),
-        importance=None if importance is None else round(importance),
+        importance=rounded_field(raw, "importance", 1, 10),
         resolved=flag_field(raw, "resolved"),
         pinned=flag_field(raw, "pinned"),
         protected=flag_field(raw, "protected"),
@@ -351,53 +281,3 @@ def _revision(raw: Mapping[str, Any]) -> Revision:
         content=text_field(raw, "text"),
         restore=bool(flag_field(raw, "restore")) or archived is False,
     )
-
-
-_LISTING: Final = (
-    Parameter("q", "words that must be in the memory; orders by relevance unless `sort` is given"),
-    Parameter("kind", "dynamic, permanent, feel, archived; several with commas"),
-    Parameter("domain", "topic area"),
-    Parameter("tag", "a tag"),
-    Parameter("state", "a state", {"type": "string", "enum": list(State)}),
-    Parameter("sort", f"one of {', '.join(Sort)}; a minus in front turns the order around"),
-    Parameter("snippet", "with the beginning of each text", {"type": "boolean"}),
-    Parameter("cursor", "from the page before"),
-    Parameter("limit", "memories a page", {"type": "integer", "minimum": 1, "maximum": 500, "default": 50}),
-)
-_CHANGE_SCHEMA: Final = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": {
-        "name": {"type": "string", "maxLength": 80},
-        "domain": _WORDS,
-        "tags": _WORDS,
-        "valence": _UNIT,
-        "arousal": _UNIT,
-        "importance": {"type": "integer", "minimum": 1, "maximum": 10},
-        "resolved": _FLAG,
-        "pinned": _FLAG,
-        "protected": _FLAG,
-        "digested": _FLAG,
-        "text": {"type": "string"},
-        "restore": _FLAG,
-        "archived": _FLAG,
-    },
-}
-_NEW_SCHEMA: Final = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["text"],
-    "properties": {
-        "text": {"type": "string"},
-        "name": {"type": "string", "maxLength": 80},
-        "domain": _WORDS,
-        "tags": _WORDS,
-        "valence": _UNIT,
-        "arousal": _UNIT,
-        "importance": {"type": "integer", "minimum": 1, "maximum": 10, "default": 5},
-        "pinned": _FLAG,
-        "feel": _FLAG,
-        "source_bucket": {"type": "string"},
-        "source": {"type": "string", "default": "dashboard"},
-    },
-}

@@ -9,6 +9,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from vaultd.core.bucket import DEFAULT_IMPORTANCE
 from vaultd.core.card import Category, Intent
 from vaultd.core.errors import BadInput, LostRace
 from vaultd.core.query import split_list
@@ -24,7 +25,8 @@ from vaultd.web.endpoints import (
     flag_parameter,
     json_body,
     known_fields,
-    number_field,
+    rounded_field,
+    stated_etag,
     text_field,
     whole_parameter,
 )
@@ -86,13 +88,12 @@ class CardEndpoints:
         """Write a card."""
         raw = await json_body(request)
         known_fields(raw, _NEW)
-        importance = number_field(raw, "importance", 1, 10)
         new = NewCard(
             content=text_field(raw, "content", "") or "",
             category=text_field(raw, "type", "") or "",
             topic=_list(raw, "topic"),
             tags=_list(raw, "tags"),
-            importance=5 if importance is None else round(importance),
+            importance=rounded_field(raw, "importance", 1, 10) or DEFAULT_IMPORTANCE,
             scope=text_field(raw, "ai_scope", "") or "",
             conversation_id=text_field(raw, "source_conversation_id", "") or "",
         )
@@ -105,7 +106,6 @@ class CardEndpoints:
         """Change what is given; with If-Match only if nobody else did meanwhile."""
         raw = await json_body(request)
         known_fields(raw, _CHANGEABLE)
-        importance = number_field(raw, "importance", 1, 10)
         change = CardChange(
             content=text_field(raw, "content"),
             old_text=text_field(raw, "old_text"),
@@ -113,10 +113,10 @@ class CardEndpoints:
             category=text_field(raw, "type"),
             topic=_list(raw, "topic") if "topic" in raw else None,
             tags=_list(raw, "tags") if "tags" in raw else None,
-            importance=None if importance is None else round(importance),
+            importance=rounded_field(raw, "importance", 1, 10),
             scope=text_field(raw, "ai_scope"),
         )
-        expected = request.headers.get("if-match", "").strip().removeprefix("W/").strip('"')
+        expected = stated_etag(request)
         card_id, sight = request.path_params["id"], sight_of(request)
         try:
             changed = await self._services.cards.update(

@@ -146,6 +146,12 @@ def number_field(raw: Mapping[str, Any], name: str, low: float, high: float) -> 
     return float(value)
 
 
+def rounded_field(raw: Mapping[str, Any], name: str, low: int, high: int) -> int | None:
+    """A number of the body within its range, as the nearest whole one; None where it is absent. Raises BadInput."""
+    value = number_field(raw, name, low, high)
+    return None if value is None else round(value)
+
+
 def number_parameter(request: Request, name: str, default: float) -> float:
     """A number of the query. Raises BadInput."""
     text = request.query_params.get(name, "").strip()
@@ -181,6 +187,11 @@ def whole(name: str, text: str, default: int, low: int, high: int) -> int:
 def flag_parameter(request: Request, name: str) -> bool:
     """A switch of the query: 1 and true are on."""
     return request.query_params.get(name, "").strip().casefold() in ("1", "true", "yes")
+
+
+def stated_etag(request: Request) -> str:
+    """The ETag of `If-Match`, without its quotes: `*` is any, empty is none stated."""
+    return request.headers.get("if-match", "").strip().removeprefix("W/").strip('"')
 
 
 def answered(request: Request, data: Any, *, status: int = 200, etag: str = "") -> Response:

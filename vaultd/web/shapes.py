@@ -8,7 +8,7 @@ from typing import Any
 
 from vaultd.core.query import ScoreParts
 from vaultd.core.text import strip_wikilinks
-from vaultd.services.browsing import Alike
+from vaultd.services.browsing import Alike, Detail
 from vaultd.services.items import Item
 
 SNIPPET_CHARACTERS = 240
@@ -67,6 +67,18 @@ def memory(item: Item) -> dict[str, Any]:
         "source": row.source,
         "score": round(item.score, 4),
         "problem": row.problem,
+    }
+
+
+def whole(detail: Detail) -> dict[str, Any]:
+    """A memory in full, with its file."""
+    return {
+        **memory(detail.item),
+        "text": detail.body.strip("\n"),
+        "raw": detail.raw,
+        "etag": f'"{detail.checksum}"',
+        "problem": detail.problem,
+        "problem_line": detail.problem_line,
     }
 
 

@@ -18,7 +18,7 @@ from vaultd.services.browsing import Browse
 from vaultd.services.importing.formats.markdown import NO_STAMP
 from vaultd.services.importing.hands import Hands, Kept, KeptAs
 from vaultd.services.importing.turns import WholeNote
-from vaultd.services.newmemory import Care, NewMemory
+from vaultd.services.newmemory import Care, of_piece
 from vaultd.services.remember import Outcome, Remember
 from vaultd.services.revise import Revise, Revision
 from vaultd.services.scribe import Scribe
@@ -57,20 +57,8 @@ class IntoMemory:
 
     async def keep(self, piece: Piece, *, created: datetime, source: str, whole: bool) -> Kept:
         """Keep a piece as a memory with its own date. The model that cut it out has said of it all there is to say."""
-        kept = await self.remember(
-            NewMemory(
-                content=piece.content,
-                name=piece.name,
-                domain=piece.domain,
-                tags=piece.tags,
-                valence=piece.valence,
-                arousal=piece.arousal,
-                importance=piece.importance,
-                source=source,
-                created=created,
-                care=Care.NONE if whole else Care.JOIN,
-            )
-        )
+        care = Care.NONE if whole else Care.JOIN
+        kept = await self.remember(of_piece(piece, care, source=source, created=created))
         return Kept(kept.id, kept.name, _KEPT_AS.get(kept.outcome, KeptAs.NEW))
 
     async def near(self, text: str) -> list[tuple[str, float]]:

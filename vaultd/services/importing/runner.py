@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-from vaultd.core.bucket import UNSORTED_DOMAIN
+from vaultd.core.bucket import DEFAULT_IMPORTANCE, UNSORTED_DOMAIN
 from vaultd.core.emotion import Emotion
 from vaultd.core.errors import (
     BadInput,
@@ -45,7 +45,6 @@ LONGEST_ASKED_WAIT_S: Final = 900.0  # that an endpoint may ask for
 FAILURES_IN_A_ROW: Final = 3  # of chunks, from which the model is taken to be out of reach
 NEAR_FROM: Final = 0.9  # similarity of near-duplicates
 NEAR_SHOWN: Final = 3
-DEFAULT_IMPORTANCE: Final = 5
 
 # nothing that trying again at once would change
 _STOPS: Final = (CapReached, ModelRefused, StorageFull, VaultUnavailable)
