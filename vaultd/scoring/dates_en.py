@@ -16,6 +16,7 @@ from vaultd.scoring.days import (
     asked_ago,
     asked_date,
     asked_day,
+    asked_day_of_month,
     asked_days,
     asked_few_ago,
     asked_past,
@@ -274,10 +275,7 @@ def _slashes(match: re.Match[str], today: date) -> AskedDates | None:
 
 def _day_of_month(match: re.Match[str], today: date) -> AskedDates | None:
     """On the 15th: the latest month in which that day has come."""
-    day = int(match["d"])
-    spans = (month_of(today.year, today.month - back) for back in range(4))
-    days = [span.first.replace(day=day) for span in spans if 1 <= day <= span.last.day]
-    return asked_day([found for found in days if found <= today][:1])
+    return asked_day_of_month(int(match["d"]), today)
 
 
 PHRASES: Final[tuple[Phrase, ...]] = tuple(

@@ -16,6 +16,7 @@ from vaultd.scoring.days import (
     asked_ago,
     asked_date,
     asked_day,
+    asked_day_of_month,
     asked_days,
     asked_few_ago,
     asked_past,
@@ -213,10 +214,7 @@ def _month(match: re.Match[str], today: date) -> AskedDates | None:
 
 def _day_of_month(match: re.Match[str], today: date) -> AskedDates | None:
     """15号: the latest month in which that day has come."""
-    day = number_of(match["d"])
-    spans = (month_of(today.year, today.month - back) for back in range(4))
-    days = [span.first.replace(day=day) for span in spans if 1 <= day <= span.last.day]
-    return asked_day([day for day in days if day <= today][:1])
+    return asked_day_of_month(number_of(match["d"]), today)
 
 
 PHRASES: Final[tuple[Phrase, ...]] = tuple(

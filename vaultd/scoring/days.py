@@ -221,6 +221,13 @@ def asked_days(today: date, *, year: int | None, month: int, first: int, last: i
     return asked(spans, *yearly, f"m{month:02}")
 
 
+def asked_day_of_month(day: int, today: date) -> AskedDates:
+    """A day with no month: that of the latest month in which it has come; no month has a 32nd."""
+    spans = (month_of(today.year, today.month - back) for back in range(4))
+    days = [span.first.replace(day=day) for span in spans if 1 <= day <= span.last.day]
+    return asked_day([found for found in days if found <= today][:1])
+
+
 def asked_season(season: int, today: date, *, year: int | None) -> AskedDates:
     """A season; of a year's two winters the one that has begun, later first."""
     if year is None:
