@@ -1,7 +1,7 @@
 """The road's figures through a real daemon and a real MCP client: `python -m bench.road [--notes 10000] [--json FILE]`.
 
-Embeddings come from a small server on the loopback, so that the index is full-sized without hours of a model's work;
-what the built-in model costs is measured by bench/embedding.py.
+Embeddings come from a small server on the loopback, so that the index is full-sized without an hour of a model's work;
+`--local` takes the built-in model all the same, `--words` none.
 """
 
 from __future__ import annotations
@@ -42,12 +42,9 @@ GIVE_UP_S = 60.0
 class Embeddings(BaseHTTPRequestHandler):
     """Vectors from hashes: unlike each other, the same for the same text."""
 
-    asked = 0
-
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
-        type(self).asked += len(texts)
         data = [{"object": "embedding", "index": i, "embedding": vector(text)} for i, text in enumerate(texts)]
         answer = json.dumps({"object": "list", "data": data, "model": "bench"}).encode()
         self.send_response(200)
@@ -75,13 +72,22 @@ def embeddings() -> Iterator[str]:
         server.shutdown()
 
 
-class Daemon:
-    """A daemon in its own process."""
+def speed_s() -> float:
+    """CPU seconds of five million additions: about 0.27 where an idle machine's core is one's own."""
+    begun, total = time.process_time(), 0
+    for number in range(5_000_000):
+        total += number
+    return round(time.process_time() - begun, 2)
 
-    def __init__(self, vault: Path, state: Path, base_url: str) -> None:
+
+class Daemon:
+    """A daemon in its own process. `model`: "", "local", or the address of a server of embeddings."""
+
+    def __init__(self, vault: Path, state: Path, model: str) -> None:
         state.mkdir(exist_ok=True)
         config = state / "config.yaml"
-        provider = "openai\n  model: bench" if base_url else "none"
+        base_url = model if "://" in model else ""
+        provider = "openai\n  model: bench" if base_url else model or "none"
         # counters stay in the journal while it is measured: their way into the notes is housekeeping's, minutes later
         config.write_text(
             f"journal:\n  project_every: 24h\nembedding:\n  provider: {provider}\n"
@@ -234,10 +240,11 @@ async def checkout(client: Client, vault: Path, notes: list[tuple[str, str]]) ->
     return time.perf_counter() - begun
 
 
-def measure(count: int, scratch: Path, *, words: bool) -> dict[str, object]:
+def measure(count: int, scratch: Path, *, model: str | None) -> dict[str, object]:
+    """`model` as a daemon's; None: a server of embeddings that is started for it."""
     vault, state = scratch / "vault", scratch / "state"
     notes = make_vault(vault, count)
-    figures: dict[str, object] = {"notes": count, "load": round(os.getloadavg()[0], 1)}
+    figures: dict[str, object] = {"notes": count, "load": round(os.getloadavg()[0], 1), "speed_s": speed_s()}
 
     plain = Daemon(vault, state, "")
     opened = plain.wait(lambda status: status["notes"] > 0 or status["ready"])
@@ -258,18 +265,20 @@ def measure(count: int, scratch: Path, *, words: bool) -> dict[str, object]:
     }
     figures["stop_s"] = round(plain.stop(), 2)
 
-    with contextlib.nullcontext("") if words else embeddings() as base_url:
-        first = Daemon(vault, state, base_url)
+    with embeddings() if model is None else contextlib.nullcontext(model) as model_used:
+        first = Daemon(vault, state, model_used)
         figures["embedded_s"] = round(first.wait(lambda status: status["ready"] and not status["pending"]), 1)
         first.stop()
-        asked = Embeddings.asked
-        again = Daemon(vault, state, base_url)
+        again = Daemon(vault, state, model_used)
         answering = asyncio.run(with_client(again, lambda client: timed(client, "breath", query=notes[0][1])))
         figures["restart"] = {
             "answering_s": round(time.perf_counter() - again.started, 2),
+            "cpu_s": round(again.cpu_s(), 2),
+            "speed_s": speed_s(),
             "found": notes[0][1] in answering[1],
             "reconciled_s": round(again.wait(lambda status: status["ready"]), 2),
-            "texts_embedded": max(0, Embeddings.asked - asked - 1),
+            "passages_embedded": again.status()["embedding"]["done"],
+            "rss_mb": round(again.rss_mb()),
         }
         figures |= asyncio.run(with_client(again, lambda client: breaths(client, notes)))
         held, missed = asyncio.run(with_client(again, holds))
@@ -291,11 +300,13 @@ def measure(count: int, scratch: Path, *, words: bool) -> dict[str, object]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--notes", type=int, default=10_000)
-    parser.add_argument("--words", action="store_true", help="without embeddings")
+    models = parser.add_mutually_exclusive_group()
+    models.add_argument("--words", action="store_const", dest="model", const="", help="without embeddings")
+    models.add_argument("--local", action="store_const", dest="model", const="local", help="the built-in model")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        figures = measure(options.notes, Path(scratch), words=options.words)
+        figures = measure(options.notes, Path(scratch), model=options.model)
     text = json.dumps(figures, indent=1, ensure_ascii=False)
     print(text)
     if options.json:
