@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import html
 import re
-from functools import cache
-from pathlib import Path
-from string import Template
 from typing import Final, Literal, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
@@ -16,6 +12,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from vaultd.web.auth import PRINCIPAL, Auth, Denied, Principal, Token, address_of, cookie_name, port_of, session_secret
+from vaultd.web.forms import filled, framed, onward
 from vaultd.web.guards import ServerNames
 from vaultd.web.refusal import refusal, retry_after
 from vaultd.web.sessions import SESSION_LIFETIME_S
@@ -23,7 +20,6 @@ from vaultd.web.sessions import SESSION_LIFETIME_S
 HOME: Final = "/dashboard"
 """Where a browser goes that has logged in."""
 
-_TEMPLATE: Final = Path(__file__).parent / "templates" / "login.html"
 _LONGEST_FORM_BYTES: Final = 16 * 1024
 
 Language: TypeAlias = Literal["en", "zh"]
@@ -178,6 +174,7 @@ def _page(
     message = "" if problem is None else texts[problem].format(seconds=max(1, round(wait_s)))
     values = {
         **texts,
+        "heading": "vaultd",
         "next": target,
         "message": message,
         "message_class": "message" if message else "message empty",
@@ -189,22 +186,9 @@ def _page(
         "Referrer-Policy": "same-origin",
         **(retry_after(wait_s) if wait_s > 0.0 else {}),
     }
-    return HTMLResponse(_fill(_template(), values), status_code=status, headers=headers)
+    return HTMLResponse(filled(framed("login"), values), status_code=status, headers=headers)
 
 
 def _onward_page(request: Request, target: str) -> Response:
     texts = _TEXTS[preferred_language(request.headers.get("accept-language", ""))]
-    text = (
-        '<!doctype html><html lang="$lang"><meta charset="utf-8"><title>vaultd</title>'
-        '<meta http-equiv="refresh" content="0;url=$next"><a href="$next">$onward</a></html>'
-    )
-    return HTMLResponse(_fill(Template(text), {**texts, "next": target}))
-
-
-@cache
-def _template() -> Template:
-    return Template(_TEMPLATE.read_text(encoding="utf-8"))
-
-
-def _fill(template: Template, values: dict[str, str]) -> str:
-    return template.substitute({name: html.escape(value) for name, value in values.items()})
+    return HTMLResponse(onward(texts, target))

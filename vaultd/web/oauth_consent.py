@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import html
-from functools import cache
-from pathlib import Path
 from string import Template
 from typing import Final
 from urllib.parse import parse_qs, parse_qsl, quote, urlencode, urlsplit
@@ -14,6 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from vaultd.web.auth import Auth, Token, address_of, port_of, session_secret
+from vaultd.web.forms import filled, framed, onward
 from vaultd.web.guards import CONTENT_SECURITY_POLICY, SAME_ORIGIN
 from vaultd.web.login import preferred_language
 from vaultd.web.oauth import LONGEST_FORM_BYTES, OAuth
@@ -23,12 +21,7 @@ from vaultd.web.oauth_store import OAuthClient
 from vaultd.web.refusal import refusal
 from vaultd.web.sessions import mark_of
 
-_TEMPLATE: Final = Path(__file__).parent / "templates" / "consent.html"
-_ONWARD: Final = (
-    '<!doctype html><html lang="$lang"><meta charset="utf-8"><title>vaultd</title>'
-    '<meta http-equiv="refresh" content="0;url=$next"><a href="$next">$onward</a></html>'
-)
-_PROBLEM: Final = (
+_PROBLEM: Final = Template(
     '<!doctype html><html lang="$lang"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
     '<title>vaultd</title><link rel="stylesheet" href="/static/login.css"><body><main class="card">'
     "<h1>$refused</h1><p>$message</p></main></body></html>"
@@ -149,8 +142,7 @@ def _to_login(request: Request) -> Response:
     here = f"{request.url.path}?{request.url.query}"
     if request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
         # a strict cookie does not come along from another site; from a page of ours it does
-        texts = _texts(request)
-        return HTMLResponse(_fill(Template(_ONWARD), {**texts, "next": here}), headers={"Cache-Control": "no-store"})
+        return HTMLResponse(onward(_texts(request), here), headers={"Cache-Control": "no-store"})
     return RedirectResponse(f"/login?next={quote(here, safe='')}", status_code=303)
 
 
@@ -168,22 +160,13 @@ def _page(request: Request, client: OAuthClient, question: Question, consent: st
             "form-action 'self'", f"form-action 'self' {target}"
         ),
     }
-    return HTMLResponse(_fill(_template(), values), headers=headers)
+    return HTMLResponse(filled(framed("consent"), values), headers=headers)
 
 
 def _problem(request: Request, message: str) -> Response:
     values = {**_texts(request), "message": message}
-    return HTMLResponse(_fill(Template(_PROBLEM), values), status_code=400, headers={"Cache-Control": "no-store"})
+    return HTMLResponse(filled(_PROBLEM, values), status_code=400, headers={"Cache-Control": "no-store"})
 
 
 def _texts(request: Request) -> dict[str, str]:
     return _TEXTS[preferred_language(request.headers.get("accept-language", ""))]
-
-
-@cache
-def _template() -> Template:
-    return Template(_TEMPLATE.read_text(encoding="utf-8"))
-
-
-def _fill(template: Template, values: dict[str, str]) -> str:
-    return template.substitute({name: html.escape(value) for name, value in values.items()})

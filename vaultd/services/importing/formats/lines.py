@@ -8,6 +8,7 @@ from typing import Final
 
 from vaultd.core.text import share_of_cjk
 from vaultd.services.importing.formats.archive import Member
+from vaultd.services.importing.turns import Findings, LeftOut
 
 BLOCK_BYTES: Final = 1 << 18
 LONGEST_LINE: Final = 1 << 19  # characters; a longer one comes in pieces
@@ -41,6 +42,15 @@ def encoding_of(member: Member) -> str | None:
         except UnicodeDecodeError:
             return _legacy(sample)
     return "utf-8"
+
+
+def text_encoding(member: Member, findings: Findings) -> str | None:
+    """The encoding of a file to import; what is no text is left out, and told."""
+    encoding = encoding_of(member)
+    if encoding is None:
+        findings.leave_out(LeftOut.UNREADABLE)
+        findings.warn(f"{member.name} is no text and is left out")
+    return encoding
 
 
 def _legacy(sample: bytes) -> str:

@@ -12,9 +12,9 @@ from vaultd.core.note import FileStamp, NotePath, PropertyValue
 from vaultd.services.importing.cleaning import one_line
 from vaultd.services.importing.formats.archive import Member
 from vaultd.services.importing.formats.dialogue import is_dialogue, turns_of
-from vaultd.services.importing.formats.lines import encoding_of, lines_of
+from vaultd.services.importing.formats.lines import lines_of, text_encoding
 from vaultd.services.importing.times import moment_of
-from vaultd.services.importing.turns import Closing, Event, Findings, LeftOut
+from vaultd.services.importing.turns import Closing, Event, Findings
 from vaultd.vault import codec
 
 LONGEST_FRONTMATTER_LINES: Final = 500
@@ -28,10 +28,8 @@ _HEADING: Final = re.compile(r"#\s+(?P<title>\S.*)")
 
 def read(member: Member, zone: tzinfo, findings: Findings) -> Iterator[Event]:
     """One conversation or document, named by its frontmatter, its first heading or its file."""
-    encoding = encoding_of(member)
+    encoding = text_encoding(member, findings)
     if encoding is None:
-        findings.leave_out(LeftOut.UNREADABLE)
-        findings.warn(f"{member.name} is no text and is left out")
         return
     properties, skipped = frontmatter_of(member, encoding)
 

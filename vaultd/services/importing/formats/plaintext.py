@@ -8,17 +8,15 @@ from datetime import tzinfo
 from vaultd.services.importing.cleaning import one_line
 from vaultd.services.importing.formats.archive import Member
 from vaultd.services.importing.formats.dialogue import is_dialogue, turns_of
-from vaultd.services.importing.formats.lines import encoding_of, lines_of
+from vaultd.services.importing.formats.lines import lines_of, text_encoding
 from vaultd.services.importing.formats.markdown import date_in
-from vaultd.services.importing.turns import Closing, Event, Findings, LeftOut
+from vaultd.services.importing.turns import Closing, Event, Findings
 
 
 def read(member: Member, zone: tzinfo, findings: Findings) -> Iterator[Event]:
     """One conversation, named after its file."""
-    encoding = encoding_of(member)
+    encoding = text_encoding(member, findings)
     if encoding is None:
-        findings.leave_out(LeftOut.UNREADABLE)
-        findings.warn(f"{member.name} is no text and is left out")
         return
     dialogue = is_dialogue(lines_of(member, encoding))
     yield from turns_of(lines_of(member, encoding), dialogue=dialogue, zone=zone, findings=findings)
