@@ -72,7 +72,7 @@ class _Segment:
 
     def entries(self, code: int) -> tuple[Ints, Counts]:
         """Documents and counts of one word."""
-        at = int(np.searchsorted(self.codes, code))
+        at = int(self.codes.searchsorted(np.int32(code)))  # a plain int would have the codes copied as 64 bits
         if at == len(self.codes) or self.codes[at] != code:
             return self.documents[:0], self.counts[:0]
         low, high = self.offsets[at], self.offsets[at + 1]
@@ -280,8 +280,11 @@ class Postings:
         hot = self._hot.get(number)
         if hot is not None:
             found.append((np.array(hot[0], np.int32), np.array(hot[1], np.uint8)))
-        documents = np.concatenate([one for one, _ in found]) if found else np.zeros(0, np.int32)
-        counts = np.concatenate([one for _, one in found]).astype(np.float32) if found else np.zeros(0, np.float32)
+        if len(found) == 1:
+            documents, counts = found[0][0], found[0][1].astype(np.float32)
+        else:
+            documents = np.concatenate([self._slot_of[:0], *(one for one, _ in found)])
+            counts = np.concatenate([self._length_of[:0], *(one for _, one in found)])
         if self._next == len(self._document_of):
             return documents, counts
         alive = self._alive[documents]

@@ -30,15 +30,19 @@ class Timelines:
 
     def __init__(self, mirror: Mirror) -> None:
         self._mirror = mirror
+        self._generation = -1
         self._seen: tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]] | None = None
         self._timeline: Timeline | None = None
 
     def __call__(self) -> Timeline:
         """The timeline as it is now. Hold the mirror's lock."""
+        known = self._timeline
+        if known is not None and self._generation == self._mirror.generation:
+            return known
+        self._generation = self._mirror.generation
         columns = self._mirror.columns
         local = columns.created + columns.offset_s
         buckets = columns.role == ROLE_CODES[Role.BUCKET]
-        known = self._timeline
         if known is not None and self._seen is not None and _equal(self._seen, (local, buckets)):
             return known
         made = Timeline(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -20,6 +21,9 @@ _PERCENT: Final = 100.0  # rapidfuzz speaks in percent
 def fold(text: str) -> str:
     """Text as it is compared: NFKC, case-folded, outer blanks off."""
     return unicodedata.normalize("NFKC", text).casefold().strip()
+
+
+_fold_head = lru_cache(maxsize=8_192)(fold)  # names, domains and tags: the same few thousand with every question
 
 
 def fold_body(body: str) -> str:
@@ -65,7 +69,7 @@ class ListColumn:
         codes: list[int] = []
         starts = [0]
         for words in lists:
-            codes.extend(places.setdefault(fold(word), len(places)) for word in words)
+            codes += [places.setdefault(_fold_head(word), len(places)) for word in words]
             starts.append(len(codes))
         return cls(tuple(places), np.array(codes, dtype=np.int32), np.array(starts, dtype=np.int64))
 
@@ -97,7 +101,7 @@ class FuzzyColumns:
     ) -> FuzzyColumns:
         """The columns of these texts as they stand in the notes."""
         folded = None if bodies is None else [fold_body(body) for body in bodies]
-        return cls([fold(name) for name in names], ListColumn.of(domains), ListColumn.of(tags), folded)
+        return cls([_fold_head(name) for name in names], ListColumn.of(domains), ListColumn.of(tags), folded)
 
 
 def fuzzy_topics(query: str, columns: FuzzyColumns, weights: MatchWeights) -> Floats:

@@ -94,6 +94,8 @@ def with_neighbours(relevance: Floats, order: Indices, days: NDArray[np.int64]) 
         return relevance
     own = relevance[order]
     above = np.maximum(own - own.mean(), 0.0)
+    if not above.any():
+        return relevance
     together = days[1:] == days[:-1]
     group = np.concatenate([[0], np.cumsum(~together)])
     sizes = np.bincount(group)

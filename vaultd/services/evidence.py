@@ -88,6 +88,9 @@ def _pool(among: Flags, whole: Floats, words: Floats, meaning: Floats, limit: in
 
 def _best(slots: Indices, scores: Floats, count: int) -> Indices:
     of_slots = scores[slots]
+    found = np.flatnonzero(of_slots > 0)
+    if len(found) <= count:
+        return slots[found]
     best = np.argpartition(-of_slots, count)[:count]
     chosen: Indices = slots[best[of_slots[best] > 0]]
     return chosen

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from math import isnan
 
 import numpy as np
 import numpy.typing as npt
@@ -171,25 +172,28 @@ class Matching:
         )
         passed = kept(scored.total, weights)
         ranks = rank_scores(scored, topic.value, columns.resolved[slots], mode=weights.topic_mode)
+        scores = (scored.total, scored.topic, scored.emotion, scored.time, scored.importance, ranks, topic.value)
+        known = (letters, evidence.coverage, evidence.similarity)
+        plain = (column.tolist() for column in (slots, *scores, topic.evidence, passed, *known))
         out: list[Candidate] = []
-        for i, slot in enumerate(slots.tolist()):
+        for slot, total, subject, emotion, time, importance, rank, value, spoke, good, letter, word, cosine in zip(
+            *plain, strict=True
+        ):
             row = self._mirror.at(slot)
-            alike = None if np.isnan(evidence.similarity[i]) else float(evidence.similarity[i])
-            own = row.role is Role.OWN
+            alike = None if isnan(cosine) else cosine
             parts = ScoreParts(
-                total=float(scored.total[i]),
-                topic=float(scored.topic[i]),
-                emotion=float(scored.emotion[i]),
-                time=float(scored.time[i]),
-                importance=float(scored.importance[i]),
-                rank=float(topic.value[i]) * MATCH_SCALE if own else float(ranks[i]),
-                evidence=EVIDENCE_CODES[topic.evidence[i]] if topic.value[i] > 0 else Spoke.NONE,
-                fuzzy=float(letters[i]),
-                words=float(evidence.coverage[i]),
+                total=total,
+                topic=subject,
+                emotion=emotion,
+                time=time,
+                importance=importance,
+                rank=value * MATCH_SCALE if row.role is Role.OWN else rank,
+                evidence=EVIDENCE_CODES[spoke] if value > 0 else Spoke.NONE,
+                fuzzy=letter,
+                words=word,
                 meaning=alike,
             )
-            fate = _fate(row, passed=bool(passed[i]), alike=alike, topic=float(topic.value[i]))
-            out.append(Candidate(slot, row.id, parts, alike, fate))
+            out.append(Candidate(slot, row.id, parts, alike, _fate(row, passed=good, alike=alike, topic=value)))
         return out
 
     @staticmethod

@@ -76,17 +76,17 @@ def combined_last_use(last_active: datetime, total: Total, *, now: datetime) -> 
 
 def total_of(tallies: Iterable[Tally]) -> Total:
     """One note's tallies, one a machine, as one count and one last use."""
-    known = tuple(tallies)
-    if not known:
-        return NOTHING
-    if len(known) == 1:  # as below, for the many vaults of one machine
-        (one,) = known
-        seen = 0.0 if one.f is None else one.f + one.t - one.o
-        return Total(round(max(one.b + one.t, seen), _DIGITS), one.u)
-    summed = min(tally.b for tally in known) + math.fsum(tally.t for tally in known)
-    seen = max((tally.f + tally.t - tally.o for tally in known if tally.f is not None), default=0.0)
-    last_use = max((tally.u for tally in known if tally.u is not None), default=None)
-    return Total(round(max(summed, seen), _DIGITS), last_use)
+    least, seen, last_use = math.inf, 0.0, None
+    counts: list[float] = []
+    for tally in tallies:  # one loop: it runs for every note that an answer stirs
+        counts.append(tally.t)
+        if tally.b < least:
+            least = tally.b
+        if tally.f is not None:
+            seen = max(seen, tally.f + tally.t - tally.o)
+        if tally.u is not None and (last_use is None or tally.u > last_use):
+            last_use = tally.u
+    return Total(round(max(least + math.fsum(counts), seen), _DIGITS), last_use) if counts else NOTHING
 
 
 class Journal:
