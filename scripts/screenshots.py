@@ -8,15 +8,13 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from datetime import UTC, datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.e2e.browser import DESKTOP, PHONE, chromium, window
-from tests.e2e.daemon import serving
-from vaultd.cli.demo import prepare
+from tests.e2e.daemon import demonstration
 
 SETTLED_MS = 1_200
 
@@ -51,9 +49,7 @@ def main() -> None:
     given.to.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         demo = Path(folder) / "Notes"
-        prepare(demo, today=datetime.now(UTC).date())
-        with serving(demo / "vault", demo / "s") as daemon, chromium() as browser:
-            daemon.wait(lambda status: status["ready"] and status["pending"] == 0, 180)
+        with demonstration(demo) as daemon, chromium() as browser:
             chosen = daemon.get("/api/search?q=grandmother&limit=1")["items"][0]["id"]
             for name, path, language, dark, size in SHOTS:
                 if given.names and name not in given.names:

@@ -5,17 +5,21 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+
+from vaultd.cli.demo import prepare
 
 START_TIMEOUT_S = 60.0
 
@@ -52,6 +56,10 @@ class Daemon:
                 return status
             assert time.monotonic() < deadline, status
             time.sleep(0.05)
+
+    def settled(self) -> None:
+        """Until all notes are indexed, embeddings included."""
+        self.wait(lambda status: status["ready"] and status["pending"] == 0, 180)
 
     @contextlib.asynccontextmanager
     async def client(self, **options):
@@ -92,6 +100,22 @@ def serving(vault: Path, state: Path, *options: str, log: Path | None = None, **
         if process.poll() is None:
             process.kill()
             process.wait()
+
+
+@contextlib.contextmanager
+def demonstration(folder: Path, **env: str) -> Iterator[Daemon]:
+    """A daemon over the sample vault, all of it indexed."""
+    prepare(folder, today=datetime.now(UTC).date())
+    with serving(folder / "vault", folder / "s", **env) as started:
+        started.settled()
+        yield started
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
 
 
 def _connected(process: subprocess.Popen, vault: Path, state: Path, log: Path) -> Daemon:

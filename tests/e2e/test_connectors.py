@@ -1,7 +1,6 @@
 """A remote connector, played by the MCP SDK's own OAuth client, against a real daemon."""
 
 import re
-import socket
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
@@ -11,7 +10,7 @@ from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 
-from tests.e2e.daemon import serving
+from tests.e2e.daemon import free_port, serving
 
 pytestmark = pytest.mark.e2e
 CALLBACK = "http://127.0.0.1:9/callback"
@@ -59,12 +58,6 @@ class Person:
     async def answer(self) -> AuthorizationCodeResult:
         said = parse_qs(urlsplit(self._answer).query)
         return AuthorizationCodeResult(code=said["code"][0], state=said["state"][0], iss=said["iss"][0])
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 async def test_the_sdks_own_client_connects_calls_refreshes_and_is_shut_out(tmp_path):

@@ -10,8 +10,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 from tests.e2e.browser import AXE, PHONE, chromium
-from tests.e2e.daemon import serving
-from tests.e2e.test_connectors import free_port
+from tests.e2e.daemon import free_port, serving
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

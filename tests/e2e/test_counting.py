@@ -6,7 +6,7 @@ import time
 import pytest
 
 from tests.e2e.daemon import serving
-from tests.e2e.test_road import said
+from tests.e2e.talk import said
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 

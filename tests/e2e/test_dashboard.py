@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from bench.network_page import RECORDER, network
-from tests.e2e.browser import PHONE, chromium, window
-from tests.e2e.daemon import serving
-from vaultd.cli.demo import prepare
+from tests.e2e.browser import PHONE, window
+from tests.e2e.daemon import demonstration
 
 pytestmark = pytest.mark.e2e
 
@@ -22,17 +20,9 @@ FIRST_LOAD_BYTES = 300 * 1024
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
 def daemon(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dashboard") / "demo"
-    prepare(folder, today=datetime.now(UTC).date())
-    with serving(folder / "vault", folder / "s") as started:
-        started.wait(lambda status: status["ready"] and status["pending"] == 0, 180)
+    with demonstration(folder) as started:
         yield started
 
 

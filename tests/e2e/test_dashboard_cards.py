@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 
-from tests.e2e.browser import chromium, window
-from tests.e2e.daemon import serving
+from tests.e2e.browser import window
+from tests.e2e.daemon import demonstration
 from tests.model_server import CHAT_MODEL, ModelServer
-from vaultd.cli.demo import prepare
 
 pytestmark = pytest.mark.e2e
 
 KEY = "played-key"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -31,10 +22,8 @@ def model():
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory, model):
     folder = tmp_path_factory.mktemp("cards") / "demo"
-    prepare(folder, today=datetime.now(UTC).date())
     env = {"VAULTD_BASE_URL": model.url, "VAULTD_API_KEY": KEY, "VAULTD_LLM__MODEL": CHAT_MODEL}
-    with serving(folder / "vault", folder / "s", **env) as started:
-        started.wait(lambda status: status["ready"] and status["pending"] == 0, 180)
+    with demonstration(folder, **env) as started:
         yield started
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.e2e.browser import chromium, window
+from tests.e2e.browser import window
 from tests.e2e.daemon import serving
 from tests.model_server import CHAT_MODEL, ModelServer, reply
 
@@ -35,12 +35,6 @@ ID = "cafe00000001"
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
 def daemon(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile")
     place = folder / "vault" / "dynamic" / "bad" / "note.md"
@@ -58,7 +52,7 @@ def daemon(tmp_path_factory):
     broken = folder / "vault" / "dynamic" / "bad" / "<b onclick=x>.md"
     broken.write_text(f"---\nname: [{NAME}\n---\n{HOSTILE}", encoding="utf-8")
     with serving(folder / "vault", folder / "s") as started:
-        started.wait(lambda status: status["ready"] and status["pending"] == 0, 180)
+        started.settled()
         yield started
 
 

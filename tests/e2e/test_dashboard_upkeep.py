@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.e2e.browser import PHONE, chromium, window
-from tests.e2e.daemon import serving
-from tests.e2e.test_connectors import free_port
+from tests.e2e.browser import PHONE, window
+from tests.e2e.daemon import free_port, serving
 from vaultd.config.loading import load
 from vaultd.web.oauth_store import OAuthClient, OAuthStore
 from vaultd.web.sessions import mark_of
@@ -17,12 +16,6 @@ from vaultd.web.sessions import mark_of
 pytestmark = pytest.mark.e2e
 
 NOTE = "---\nid: aaaaaaaaaaaa\nname: Bread\nimportance: {importance}\n---\nThe bread is on the table\n"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

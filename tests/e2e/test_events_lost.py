@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e.daemon import serving
 from tests.e2e.disks import removable_disk
-from tests.e2e.test_road import found, said
+from tests.e2e.talk import found, said
 from tests.model_server import EMBEDDING_MODEL, ModelServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.daemon import serving
 from tests.e2e.disks import small_disk
-from tests.e2e.test_road import found, said
+from tests.e2e.talk import found, refused, said
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 
@@ -53,12 +53,6 @@ def at(disk, tmp_path):
     state.mkdir()
     (state / "config.yaml").write_text(CONFIG)
     return vault, state
-
-
-async def refused(client, tool, **arguments):
-    result = await client.call_tool(tool, arguments)
-    assert result.is_error
-    return result.content[0].text
 
 
 async def refuses_everything(daemon, client, vault, reason):

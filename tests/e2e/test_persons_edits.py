@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.e2e.daemon import serving
-from tests.e2e.test_road import found, said
+from tests.e2e.talk import found, said
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 

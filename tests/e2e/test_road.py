@@ -1,4 +1,3 @@
-import asyncio
 import json
 import os
 import re
@@ -11,24 +10,9 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
 from tests.e2e.daemon import environment, serving
+from tests.e2e.talk import found, said
 
 pytestmark = pytest.mark.e2e
-
-
-async def said(client, tool, **arguments):
-    result = await client.call_tool(tool, arguments)
-    assert not result.is_error, result.content[0].text
-    assert result.structured_content["answer"] == result.content[0].text
-    return result.content[0].text
-
-
-async def found(client, query, text, *, tries=100):
-    for _ in range(tries):
-        answer = await said(client, "breath", query=query)
-        if text in answer:
-            return answer
-        await asyncio.sleep(0.05)
-    raise AssertionError(answer)
 
 
 async def test_a_client_holds_recalls_and_changes_what_a_person_edits(tmp_path):

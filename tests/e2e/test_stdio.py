@@ -35,6 +35,14 @@ def folders(tmp_path):
     return vault, state
 
 
+def greeted(vault, env) -> subprocess.CompletedProcess[str]:
+    """A client that opens a session and leaves."""
+    greeting = json.dumps(INITIALIZE) + "\n"
+    return subprocess.run(
+        command(vault), input=greeting, env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
 async def test_a_client_keeps_and_recalls_over_standard_input_and_output(tmp_path):
     vault, state = folders(tmp_path)
     name, *args = command(vault)
@@ -55,15 +63,7 @@ def test_the_daemon_ends_with_its_client_and_prints_nothing_but_answers(tmp_path
     vault, state = folders(tmp_path)
     env = environment(state, VAULTD_TRANSPORT="stdio", VAULTD_EMBEDDING__PROVIDER="none")
 
-    ended = subprocess.run(
-        command(vault),
-        input=json.dumps(INITIALIZE) + "\n",
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    ended = greeted(vault, env)
 
     assert ended.returncode == 0, ended.stderr
     (answer,) = ended.stdout.splitlines()
@@ -76,15 +76,7 @@ def test_where_a_daemon_runs_already_the_client_shares_it(tmp_path):
     with serving(vault, state, VAULTD_EMBEDDING__PROVIDER="none") as daemon:
         env = environment(state, VAULTD_TRANSPORT="stdio")
 
-        ended = subprocess.run(
-            command(vault),
-            input=json.dumps(INITIALIZE) + "\n",
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        ended = greeted(vault, env)
 
         assert json.loads(ended.stdout)["result"]["serverInfo"]["name"] == "vaultd"
         assert ended.returncode == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.daemon import serving
-from tests.e2e.test_road import found
+from tests.e2e.talk import found
 from tests.torture import build
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]

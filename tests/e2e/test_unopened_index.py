@@ -3,15 +3,9 @@
 import pytest
 
 from tests.e2e.daemon import serving
-from tests.e2e.test_road import found, said
+from tests.e2e.talk import found, refused, said
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
-
-
-async def refused(client, tool, **arguments):
-    result = await client.call_tool(tool, arguments)
-    assert result.is_error
-    return result.content[0].text
 
 
 async def test_an_index_that_cannot_be_opened_is_told_and_opened_later(tmp_path):
