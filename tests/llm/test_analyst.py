@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from tests.llm.chat_setup import an_analyst, settings_for
-from tests.model_server import ModelServer, reply
+from tests.model_server import reply
 from vaultd.core.errors import ModelBadAnswer, ModelUnavailable
 from vaultd.llm.analyst import Analyst, Annotation, Turn
 from vaultd.settings import ChatModelSettings
@@ -26,19 +26,6 @@ DIARY = (
     "晚上和大学同学吃饭，聊了很多以前的事。她下个月要结婚了，请我做伴娘。\n\n"
     "回家路上又开始焦虑，论文还差两章没有写完。导师说月底之前必须交初稿。"
 )
-
-
-@pytest.fixture
-def server():
-    with ModelServer() as played:
-        yield played
-
-
-@pytest.fixture
-async def analyst(server, tmp_path):
-    made = an_analyst(settings_for(server), tmp_path)
-    yield made
-    await made.close()
 
 
 async def test_an_annotation_has_what_the_model_said(server, analyst: Analyst):

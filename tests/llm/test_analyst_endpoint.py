@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.llm.chat_setup import KEY, Waits, an_analyst, settings_for
+from tests.llm.chat_setup import KEY, an_analyst, settings_for
 from tests.model_server import ModelServer, good_answer, reply
 from vaultd.core.errors import (
     CapReached,
@@ -23,24 +23,6 @@ from vaultd.core.errors import (
 )
 
 GOOD = {"name": "n", "domain": ["love"], "valence": 0.5, "arousal": 0.5, "tags": ["t"]}
-
-
-@pytest.fixture
-def server():
-    with ModelServer() as played:
-        yield played
-
-
-@pytest.fixture
-def waits():
-    return Waits()
-
-
-@pytest.fixture
-async def analyst(server, tmp_path, waits):
-    made = an_analyst(settings_for(server), tmp_path, waits)
-    yield made
-    await made.close()
 
 
 async def failure(analyst) -> ModelError:

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.llm.chat_setup import KEY, Waits
 from tests.model_server import EMBEDDING_MODEL, ModelServer, embedding_of, reply
 from vaultd.core.errors import (
     CapReached,
@@ -30,18 +31,7 @@ from vaultd.llm.embedder import Embedder
 from vaultd.llm.remote import BATCH, FOR_A_QUERY, FOR_PASSAGES, RemoteEmbedder
 from vaultd.settings import EmbeddingSettings
 
-KEY = "sk-played-key"
 TEXTS = ["今天很累", "The offer came.", "ｆｕｌｌ width"]
-
-
-class Waits:
-    """Sleeps that take no time and are remembered."""
-
-    def __init__(self) -> None:
-        self.slept: list[float] = []
-
-    async def __call__(self, seconds: float) -> None:
-        self.slept.append(seconds)
 
 
 class Bench:
@@ -60,7 +50,9 @@ class Bench:
             "model": EMBEDDING_MODEL,
             **changes,
         }
-        made = RemoteEmbedder(EmbeddingSettings(**values), budget=self.budget, rng=random.Random(7), sleep=self.waits)
+        made = RemoteEmbedder(
+            EmbeddingSettings(**values), budget=self.budget, rng=random.Random(7), sleep=self.waits.sleep
+        )
         self._made.append(made)
         return made
 

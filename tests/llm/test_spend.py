@@ -8,26 +8,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.llm.chat_setup import Waits, an_analyst, settings_for
-from tests.model_server import ModelServer, reply
+from tests.model_server import reply
 from vaultd.core.errors import ModelError
 from vaultd.llm.spend import counted, note
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 DIARY = "The boiler broke down again this morning. My sister repaired it with a coin. " * 150
-
-
-@pytest.fixture
-def server():
-    with ModelServer() as played:
-        yield played
-
-
-@pytest.fixture
-async def analyst(server, tmp_path):
-    made = an_analyst(settings_for(server), tmp_path, Waits())
-    yield made
-    await made.close()
 
 
 async def test_each_request_of_a_long_text_counts_with_the_tokens_that_the_endpoint_tells(server, analyst):
