@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -24,13 +24,14 @@ from vaultd.services.reinforce import Reinforce
 from vaultd.services.showing import Showing
 from vaultd.settings import Settings
 
+MATCHED_AT_ONCE = 20_000  # notes whose words are scored in about the time that it takes to wake a thread
+
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Hits of a question in their groups (memories, own notes, drifted ones), and the bodies read for them."""
+    """Hits of a question in their groups: memories, own notes, drifted ones."""
 
     groups: tuple[Sequence[Hit], ...]
-    bodies: Mapping[str, str | None]
     domain_dropped: bool
 
 
@@ -65,16 +66,23 @@ class Recall:
         if named is not None and (row := self._mirror.get(named)) is not None and row.role is Role.BUCKET:
             return await self._one(named, query, now)
         vector = await self._meaning.of(query.text)
-        found = await asyncio.to_thread(self._find, query, vector, now)
+        if vector is None and self._mirror.slots <= MATCHED_AT_ONCE and self._reads_no_bodies:
+            found = self._find(query, None, now)
+        else:
+            found = await asyncio.to_thread(self._find, query, vector, now)
         notices = self._showing.state_notices(vector is not None)
         if found.domain_dropped:
             notices.append(Noted(Notice.DOMAIN_DROPPED, {"domains": ", ".join(query.domains)}))
-        fitted = await self._showing.fit(found.groups, query.token_budget, focus=query.text, bodies=found.bodies)
+        fitted = await self._showing.fit(found.groups, query.token_budget, focus=query.text)
         shown, shown_own, shown_drifted = fitted.groups
         self._reinforce(hit.bucket.id for hit in shown)
         return Answer(
             mode=Mode.RECALL, hits=shown, own=shown_own, drifted=shown_drifted, notices=(*notices, *fitted.notices)
         )
+
+    @property
+    def _reads_no_bodies(self) -> bool:
+        return self._settings().match_weights.topic_mode == "best"
 
     async def _one(self, note_id: str, query: Query, now: datetime) -> Answer:
         bucket = self._showing.bucket(note_id)
@@ -84,15 +92,14 @@ class Recall:
         return Answer(mode=Mode.RECALL, hits=fitted.groups[0], notices=fitted.notices)
 
     def _find(self, query: Query, vector: npt.NDArray[np.float32] | None, now: datetime) -> _Found:
-        """What answers a question, with the texts, in one go off the loop. Blocks for some milliseconds."""
+        """What answers a question. Blocks for a millisecond or, with many notes or a vector, some milliseconds."""
         with self._mirror.lock:
             matches = self._matching.match(query, vector, now)
             wanted = matches.with_fate(Fate.KEPT) + matches.with_fate(Fate.SEMANTIC)
             own = matches.with_fate(Fate.OWN)
             hits = self._hits([*wanted, *own], query, now)
             drifted = self._drifted(matches, now) if drifts(len(wanted), self._rng, self._drift_rules) else ()
-        groups = (hits[: len(wanted)], hits[len(wanted) :], drifted)
-        return _Found(groups, self._showing.first_bodies(groups, query.token_budget), matches.domain_dropped)
+        return _Found((hits[: len(wanted)], hits[len(wanted) :], drifted), matches.domain_dropped)
 
     def _hits(self, candidates: Sequence[Candidate], query: Query, now: datetime) -> list[Hit]:
         buckets = [self._showing.bucket(candidate.id) for candidate in candidates]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -89,8 +89,7 @@ class Showing:
             notices.append(Noted(Notice.PENDING_EMBEDDINGS, {"count": state.pending}))
         return notices
 
-    def bodies(self, hits: Iterable[Hit]) -> dict[str, str | None]:
-        """The bodies of notes by path, None where one is gone. Blocks while it reads."""
+    def _bodies(self, hits: Iterable[Hit]) -> dict[str, str | None]:
         return {hit.bucket.path: self._body(hit.bucket) for hit in hits}
 
     def _body(self, bucket: Bucket) -> str | None:
@@ -98,24 +97,15 @@ class Showing:
         readable = row.checksum if row is not None and not row.problem else ""
         return self._texts.body(NotePath(bucket.path), readable)
 
-    def first_bodies(self, groups: Sequence[Sequence[Hit]], budget: int) -> dict[str, str | None]:
-        """The bodies that `fit` is going to ask for first. Blocks while it reads."""
-        return self.bodies(hit for group in groups for hit in group[: _ahead(budget)])
-
     async def fit(
-        self,
-        groups: Sequence[Sequence[Hit]],
-        budget: int,
-        *,
-        verbatim: bool = False,
-        focus: str = "",
-        bodies: Mapping[str, str | None] | None = None,
+        self, groups: Sequence[Sequence[Hit]], budget: int, *, verbatim: bool = False, focus: str = ""
     ) -> Fitted:
         """Texts for all hits in their order, as far as `budget` tokens go; what is smaller may still fit after.
 
-        `focus` is the question: of a long text the part it asks about is shown. `bodies` were read just now.
+        `focus` is the question: of a long text the part it asks about is shown.
         """
-        read = dict(bodies or {})
+        first = [hit for group in groups for hit in group[: _ahead(budget)]]
+        read = await asyncio.to_thread(self._bodies, first) if first else {}
         left = budget
         left_out = 0
         problems: dict[str, None] = {}
@@ -127,7 +117,7 @@ class Showing:
                 some = group[position : position + _ahead(left)]
                 position += len(some)
                 if unread := [hit for hit in some if hit.bucket.path not in read]:
-                    read |= await asyncio.to_thread(self.bodies, unread)
+                    read |= await asyncio.to_thread(self._bodies, unread)
                 there = [(hit, body) for hit in some if (body := read[hit.bucket.path]) is not None]
                 for hit in await self._with_texts(there, verbatim=verbatim, focus=focus, problems=problems):
                     if hit.tokens > left:

@@ -80,8 +80,7 @@ def total_of(tallies: Iterable[Tally]) -> Total:
     counts: list[float] = []
     for tally in tallies:  # one loop: it runs for every note that an answer stirs
         counts.append(tally.t)
-        if tally.b < least:
-            least = tally.b
+        least = min(least, tally.b)
         if tally.f is not None:
             seen = max(seen, tally.f + tally.t - tally.o)
         if tally.u is not None and (last_use is None or tally.u > last_use):

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -21,6 +20,7 @@ from vaultd.services import Services
 from vaultd.services.importing.importer import MOST_UPLOAD_BYTES
 from vaultd.web.api import api_endpoints, api_routes
 from vaultd.web.auth import Auth, AuthMiddleware
+from vaultd.web.compression import Compression
 from vaultd.web.connectors import Connectors
 from vaultd.web.credentials import ScopeFence
 from vaultd.web.drain import Closing, DrainMiddleware
@@ -103,6 +103,7 @@ def build_app(parts: WebParts) -> Starlette:
         *Connectors(parts.oauth).endpoints(),
     ]
     routes: list[BaseRoute] = [
+        Route("/mcp", parts.mcp_app),  # first, since it is asked most and each route that is tried costs time
         Route("/", home),
         *login_routes(parts.auth, parts.names),
         *page_routes(parts.version),
@@ -133,7 +134,7 @@ def build_app(parts: WebParts) -> Starlette:
             Middleware(DrainMiddleware, closing=parts.closing),
             _door(parts),
             Middleware(ScopeFence),
-            Middleware(GZipMiddleware, minimum_size=1_024, compresslevel=5),
+            Middleware(Compression),
         ],
     )
 
