@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import socket
 import sys
 import threading
 from collections.abc import AsyncIterator
@@ -171,3 +172,24 @@ def read_all(descriptor: int, length: int) -> bytes:
         pieces.append(os.read(descriptor, 1 << 16))
         length -= len(pieces[-1])
     return b"".join(pieces)
+
+
+async def test_the_bridge_does_not_spin_when_its_output_is_also_its_input():
+    """One socket for both directions, as some clients have it."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        lines = Lines(read_fd=theirs.fileno(), write_fd=theirs.fileno())
+        lines.start()
+        ours.sendall(b"one\ntwo\n")
+
+        got = []
+        async for line in lines.read():
+            got.append(line)
+            if len(got) == 2:
+                break
+        await lines.write(b"three")
+
+        assert got == [b"one", b"two"]
+        assert os.read(ours.fileno(), 100) == b"three\n"
+        ours.close()
+        await lines.close(1.0)

@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
 from tests.web.small_app import STRONG, SmallApp, small_app
 from vaultd.config.runtime import Runtime
 from vaultd.tools.bridge import Bridge
@@ -24,6 +26,8 @@ MODERN = {
     "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
     "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
 }
+
+BOTH = pytest.mark.parametrize("modern", [False, True], ids=["session", "stateless"])
 
 
 class Daemons:
@@ -113,6 +117,15 @@ class Host:
     async def call(self, tool: str, **arguments: Any) -> object:
         return await self.ask("tools/call", {"name": tool, "arguments": arguments})
 
+    async def begin_slow(self) -> object:
+        """A call that is under way at the daemon, and would be for a minute; its id."""
+        request_id = await self.ask(
+            "tools/call",
+            {"name": "slow", "arguments": {"seconds": 60, "steps": 600}, "_meta": {"progressToken": 1}},
+        )
+        await self.until(lambda: bool(self.heard("notifications/progress")))
+        return request_id
+
     async def until(self, condition: Callable[[], bool], *, timeout_s: float = 15.0) -> None:
         """Read lines until something is so."""
         async with asyncio.timeout(timeout_s):
@@ -174,6 +187,19 @@ class Host:
         else:
             assert message["id"] not in self.answers, "a second answer"
             self.answers[message["id"]] = message
+
+
+async def ready(host: Host) -> None:
+    """Whatever a client of this kind does first."""
+    if host.modern:
+        await host.result("server/discover")
+    else:
+        await host.open()
+
+
+def text_of(answer: dict) -> str:
+    """What an error says."""
+    return answer["error"]["message"]
 
 
 @contextlib.asynccontextmanager
