@@ -6,7 +6,10 @@ import random
 from datetime import date
 from pathlib import Path
 
+import pytest
+
 from tests.model_server import CHAT_MODEL, ModelServer
+from vaultd.core.errors import ModelError
 from vaultd.llm.budget import RequestBudget
 from vaultd.llm.chat import ChatAnalyst
 from vaultd.llm.condense_cache import CondenseCache
@@ -14,6 +17,7 @@ from vaultd.settings import ChatModelSettings
 
 KEY = "sk-played-key"
 TODAY = date(2026, 11, 30)
+GOOD = {"name": "n", "domain": ["love"], "valence": 0.5, "arousal": 0.5, "tags": ["t"]}
 
 
 class Waits:
@@ -44,3 +48,10 @@ def an_analyst(settings: ChatModelSettings, state: Path, waits: Waits | None = N
         sleep=waits.sleep,
         monotonic=waits.monotonic,
     )
+
+
+async def failure(analyst: ChatAnalyst) -> ModelError:
+    """What a question comes to that cannot be answered."""
+    with pytest.raises(ModelError) as caught:
+        await analyst.annotate("We met again at the lake.")
+    return caught.value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import textwrap
@@ -10,25 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.llm.chat_setup import KEY, an_analyst, settings_for
+from tests.llm.chat_setup import KEY, an_analyst, failure, settings_for
 from tests.model_server import ModelServer, good_answer, reply
-from vaultd.core.errors import (
-    CapReached,
-    ModelBadAnswer,
-    ModelBusy,
-    ModelError,
-    ModelRefused,
-    ModelTimedOut,
-    ModelUnavailable,
-)
-
-GOOD = {"name": "n", "domain": ["love"], "valence": 0.5, "arousal": 0.5, "tags": ["t"]}
-
-
-async def failure(analyst) -> ModelError:
-    with pytest.raises(ModelError) as caught:
-        await analyst.annotate("We met again at the lake.")
-    return caught.value
+from vaultd.core.errors import CapReached, ModelBusy, ModelRefused, ModelTimedOut, ModelUnavailable
 
 
 @pytest.mark.parametrize("code", [401, 403])
@@ -169,83 +152,6 @@ async def test_a_busy_endpoint_is_left_alone_until_it_said(server, analyst, wait
 
 
 @pytest.mark.parametrize(
-    "bad",
-    [
-        reply.content('{"name": "n", "domain": ["love"'),
-        reply.content(""),
-        reply.content(None),
-        reply.content("no JSON at all"),
-        reply.value({"name": "n"}),
-        reply.value({**GOOD, "valence": "high"}),
-        reply.value({**GOOD, "domain": []}),
-        reply.value({**GOOD, "tags": None}),
-        reply.content('{"domain": ["love"], "valence": NaN, "arousal": 0, "tags": ["t"]}'),
-        reply.content("[" * 100_000),
-    ],
-)
-async def test_an_answer_that_cannot_be_used_is_asked_for_once_more(server, analyst, bad):
-    server.script(bad, reply.value(GOOD))
-
-    annotation = await analyst.annotate("We met again.")
-
-    assert annotation.domain == ("love",)
-    assert "The last answer could not be used" in server.asked[1].user
-    assert len(server.asked) == 2
-
-
-async def test_two_answers_that_cannot_be_used_are_an_error(server, analyst):
-    server.script(*[reply.content("{broken")] * 3)
-
-    error = await failure(analyst)
-
-    assert isinstance(error, ModelBadAnswer)
-    assert "two answers that cannot be used: no valid JSON" in str(error)
-    assert len(server.asked) == 2
-
-
-async def test_a_truncated_answer_is_never_taken(server, analyst):
-    server.script(reply.content(json.dumps(GOOD), finish="length"))
-
-    error = await failure(analyst)
-
-    assert isinstance(error, ModelBadAnswer)
-    assert "cut at 1024 tokens: raise llm.max_tokens" in str(error)
-
-
-async def test_an_answer_without_an_end_is_never_taken(server, analyst):
-    server.script(*[reply.content(json.dumps(GOOD), finish=None)] * 3)
-
-    error = await failure(analyst)
-
-    assert isinstance(error, ModelBadAnswer)
-    assert "broke off" in str(error)
-
-
-async def test_a_withheld_answer_is_named(server, analyst):
-    server.script(reply.content(None, finish="content_filter"))
-
-    assert "content filter" in str(await failure(analyst))
-
-
-@pytest.mark.parametrize(
-    "body",
-    [b"{}", b'{"choices": []}', b'{"choices": null, "error": {"message": "x"}}', b"[]", b'"text"', b"null", b"{broken"],
-)
-async def test_a_body_that_is_no_completion_is_a_bad_answer(server, analyst, body):
-    server.script(*[reply.raw(body)] * 3)
-
-    error = await failure(analyst)
-
-    assert isinstance(error, ModelBadAnswer)
-
-
-async def test_a_login_page_is_a_bad_answer(server, analyst):
-    server.script(*[reply.raw(b"<html>please log in</html>", content_type="text/html")] * 3)
-
-    assert "is llm.base_url right?" in str(await failure(analyst))
-
-
-@pytest.mark.parametrize(
     "words", ["The model `played` does not exist", "Model Not Exist", 'model "x" not found, pull it']
 )
 async def test_an_unknown_model_is_named_with_those_that_exist(server, analyst, words):
@@ -287,65 +193,6 @@ async def test_a_memory_is_not_sent_on_to_where_a_redirect_points(server, analys
         assert isinstance(error, ModelUnavailable)
         assert "redirects to" in str(error)
         assert elsewhere.asked == []
-
-
-@pytest.mark.parametrize(
-    ("formats", "tried"),
-    [
-        (("json_schema",), ["json_schema"]),
-        (("json_object",), ["json_schema", "json_object"]),
-        ((), ["json_schema", "json_object", ""]),
-    ],
-)
-async def test_the_way_to_ask_for_json_is_found_once_and_remembered(server, analyst, formats, tried):
-    server.formats = formats
-
-    await analyst.annotate("We met again.")
-    await analyst.annotate("We met a third time.")
-
-    assert [asked.format for asked in server.asked] == [*tried, tried[-1]]
-
-
-async def test_a_refusal_that_no_way_of_asking_cures_is_an_error_and_not_remembered(server, analyst):
-    server.script(*[reply.status(400, "context length exceeded")] * 3)
-
-    error = await failure(analyst)
-    await analyst.annotate("We met again.")
-
-    assert isinstance(error, ModelBadAnswer)
-    assert "context length exceeded" in str(error)
-    assert server.asked[-1].format == "json_schema"
-
-
-async def test_a_model_that_takes_neither_max_tokens_nor_temperature_is_asked_its_way(server, analyst):
-    server.script(
-        reply.status(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
-        reply.status(400, "Unsupported value: 'temperature' does not support 0.1."),
-    )
-
-    await analyst.annotate("We met again.")
-    await analyst.annotate("We met a third time.")
-
-    for asked in server.asked[2:]:
-        assert asked.body["max_completion_tokens"] == 1024
-        assert "max_tokens" not in asked.body
-        assert "temperature" not in asked.body
-        assert asked.format == "json_schema"
-
-
-async def test_a_long_merge_asks_for_a_long_answer_unless_the_endpoint_will_not_give_it(server, analyst):
-    old, new = "我们又聊了一次搬家的事。" * 160, "她说下个月就要搬走了。" * 160
-
-    await analyst.merge(old, new)
-    server.script(reply.status(400, "max_tokens must be at most 4096"))
-    await analyst.merge(old, new)
-
-    assert [asked.body["max_tokens"] for asked in server.asked] == [
-        server.asked[0].body["max_tokens"],
-        server.asked[0].body["max_tokens"],
-        1024,
-    ]
-    assert 4096 < server.asked[0].body["max_tokens"] <= 8192
 
 
 async def test_every_request_counts_toward_the_daily_cap(server, tmp_path):

@@ -12,7 +12,7 @@ import pytest
 
 from tests.model_server import reply
 from tests.web.card_app import OWNER
-from tests.web.test_gateway import play
+from tests.web.stage import play
 
 CLIENT = Path(__file__).parents[1] / "e2e" / "clients" / "openai_client.mjs"
 MODULES = os.environ.get("VAULTD_TEST_NODE_MODULES", "")
