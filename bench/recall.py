@@ -72,6 +72,9 @@ class CachedEmbedder:
         """As LocalEmbedder."""
         return self._of(f"query\0{text}", lambda model: model.embed_query(text))
 
+    def load(self) -> None:
+        """Nothing: what is known needs no model."""
+
     def close(self) -> None:
         """Keep what there is."""
         self._known.commit()

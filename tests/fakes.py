@@ -57,6 +57,9 @@ class FakeEmbedder:
         self.queries.append(text)
         return self._vector(text)
 
+    def load(self) -> None:
+        pass
+
     def close(self) -> None:
         pass
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vaultd.core.errors import IndexUnavailable, VaultdError
+from vaultd.core.errors import IndexUnavailable, ModelError, VaultdError
 from vaultd.core.note import FileStamp, NotePath
 from vaultd.embedding import Model
 from vaultd.index.embedding import EmbeddingQueue
@@ -203,6 +204,12 @@ class Core:
             self.indexer.anew.update(paths)
             for path in paths:
                 self.inbox.put(Touch(path, Ring.CHANGED))
+
+    def load_model(self) -> None:
+        """Make the embedding model ready; what is wrong with it is told at the first text. Blocks."""
+        if self.model.embedder is not None:
+            with contextlib.suppress(ModelError):
+                self.model.embedder.load()
 
     def _fit(self, batches: Sequence[Batch]) -> None:
         """Centre the vectors for this vault, before they come in."""

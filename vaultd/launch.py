@@ -1,6 +1,6 @@
 """Begin to serve a vault: the lock, the port, the index; the daemon takes over from here.
 
-The index is read in a thread while what the daemon speaks with (MCP, HTTP) is imported, which takes about as long.
+Index and embedding model are read in threads while what the daemon speaks with (MCP, HTTP) is imported, which takes longer.
 """
 
 from __future__ import annotations
@@ -69,8 +69,9 @@ def run(
         listener = _listen(settings, token, any_port=any_port or settings.transport == "stdio")
         gc.disable()  # until the index is open: nearly all that is made by then stays
         core = compose(settings, state, config=config)
-        with ThreadPoolExecutor(1, "opening") as aside:
+        with ThreadPoolExecutor(2, "opening") as aside:
             opened = aside.submit(core.open_index)
+            aside.submit(core.load_model)
             from vaultd.daemon import Daemon
 
             sys.setswitchinterval(0.002)  # the indexer's thread must not keep answers waiting

@@ -50,6 +50,9 @@ class SubjectEmbedder:
         vector[2] += len(text.split()) / 4
         return unit(vector)
 
+    def load(self) -> None:
+        """Nothing to read."""
+
     def close(self) -> None:
         """Nothing to give back."""
 

@@ -14,10 +14,8 @@ from __future__ import annotations
 
 import mmap
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -58,6 +56,26 @@ class SpecialTokens:
     end: int
     pad: int
     unknown: int
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Pieces of text by token id: piece i is the UTF-8 in text[starts[i]:starts[i + 1]]; `scores` log-probabilities."""
+
+    text: Bytes
+    starts: npt.NDArray[np.uint32]
+    scores: Floats
+
+    def find(self, piece: str) -> int:
+        """The id of a piece. Raises KeyError."""
+        text, sought = self.text.tobytes(), piece.encode()
+        at = text.find(sought)
+        while at >= 0:
+            found = int(np.searchsorted(self.starts, at))
+            if self.starts[found] == at and self.starts[found + 1] == at + len(sought):
+                return found
+            at = text.find(sought, at + 1)
+        raise KeyError(piece)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +130,17 @@ class E5File:
         _, begin, end, pad, unknown = struct.unpack_from("<5i", self._map, _WORDS_AT)
         return SpecialTokens(begin, end, pad, unknown)
 
-    def pieces(self) -> Iterator[tuple[str, float]]:
-        """The pieces of the vocabulary in the order of their ids, with their log-probabilities."""
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The pieces of text that tokens stand for, mapped."""
         (count,) = struct.unpack_from("<i", self._map, _WORDS_AT)
         at = _STARTS_AT + 4 * (count + 1)
-        scores = np.frombuffer(self._map, np.float32, count, at)
         starts = np.frombuffer(self._map, np.uint32, count + 1, _STARTS_AT)
-        text = at + 4 * count
-        for (start, end), score in zip(pairwise(starts), scores, strict=True):
-            yield self._map[text + int(start) : text + int(end)].decode(), float(score)
+        return Vocabulary(
+            text=np.frombuffer(self._map, np.uint8, int(starts[-1]), at + 4 * count),
+            starts=starts,
+            scores=np.frombuffer(self._map, np.float32, count, at),
+        )
 
     @cached_property
     def rules(self) -> dict[int, str]:

@@ -40,6 +40,10 @@ class Embedder(Protocol):
         """Unit vector (dimension,) of a text that looks for others."""
         ...
 
+    def load(self) -> None:
+        """Do beforehand what the first text would wait for, without asking anybody. Blocks."""
+        ...
+
     def close(self) -> None:
         """Give back memory and connections."""
         ...

@@ -109,6 +109,9 @@ class RemoteEmbedder:
         first: Floats = vectors[0]
         return first
 
+    def load(self) -> None:
+        """Nothing: the client's library is imported in Python, where others would wait for it as well."""
+
     def close(self) -> None:
         """Close the connections; what is under way is broken off with ModelUnavailable."""
         if self._closed:
