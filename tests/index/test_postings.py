@@ -82,3 +82,15 @@ def test_a_text_of_average_length_with_every_word_once_reaches_the_ideal():
 
     assert found.scores[0] == pytest.approx(found.ideal, rel=1e-5)
     assert found.scores[1] == 0
+
+
+def test_what_was_looked_up_of_the_words_scores_as_a_look_up_of_its_own():
+    postings = Postings()
+    for slot, counts in enumerate([{"tea": 1, "lake": 1}, {"lake": 1}, {"tea": 3}, {"rain": 1}]):
+        postings.put(slot, counts, sum(counts.values()))
+    words = {"tea": 1.0, "lake": 0.5, "nothing": 1.0}
+
+    once = postings.score(words, 4, found=postings.found(words))
+
+    assert once.scores.tolist() == postings.score(words, 4).scores.tolist()
+    assert once.scores[2] > once.scores[1] > once.scores[3] == 0

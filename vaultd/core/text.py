@@ -18,7 +18,7 @@ TOKENS_PER_WORD = 1.3  # INTERNALS §3.8
 
 def strip_wikilinks(text: str) -> str:
     """`[[target|shown]]` becomes `shown`, `[[target]]` becomes `target`."""
-    return _WIKILINK.sub(lambda m: m[2] or m[1], text)
+    return _WIKILINK.sub(lambda m: m[2] or m[1], text) if "[[" in text else text
 
 
 def count_scripts(text: str) -> tuple[int, int]:

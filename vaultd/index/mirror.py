@@ -178,9 +178,14 @@ class Mirror:
         """
         with self.lock:
             fields = (self.body_words, self.title_words)
-            frequencies = {word: max(field.frequency(word) for field in fields) for word in words}
+            found = [field.found(words) for field in fields]
+            frequencies = {word: max(len(one[word][0]) for one in found) for word in words}
             known = self._spelt(words, frequencies)
-            body, title = (field.score(known, self.slots, frequencies) for field in fields)
+            for field, one in zip(fields, found, strict=True):
+                one |= field.found(known.keys() - words.keys())
+            body, title = (
+                field.score(known, self.slots, frequencies, one) for field, one in zip(fields, found, strict=True)
+            )
             return WordScores(body.scores + np.float32(title_weight) * title.scores, body.ideal)
 
     def _spelt(self, words: Mapping[str, float], frequencies: dict[str, int]) -> dict[str, float]:

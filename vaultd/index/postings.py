@@ -13,7 +13,7 @@ Only one thread changes the postings; readers hold the mirror's lock.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import Any
@@ -35,6 +35,8 @@ MOST_COUNT = 255  # of one word in one note; more would add less than half a per
 Ints = npt.NDArray[np.int32]
 Counts = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
+Found = dict[str, tuple[Ints, Floats]]
+"""Word → documents and counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,10 +292,14 @@ class Postings:
         alive = self._alive[documents]
         return (documents, counts) if alive.all() else (documents[alive], counts[alive])
 
+    def found(self, words: Iterable[str]) -> Found:
+        """The living documents that hold each of these words, as they are now. Hold the mirror's lock."""
+        self.settle()
+        return {word: self._entries(word) for word in words}
+
     def frequency(self, word: str) -> int:
         """How many living documents hold the word."""
-        self.settle()
-        return len(self._entries(word)[0])
+        return len(self.found((word,))[word][0])
 
     def misspelt(self, word: str) -> tuple[str, ...]:
         """Words of the index that are one letter away from a plain word and begin alike; none for short words.
@@ -305,19 +311,25 @@ class Postings:
             return ()
         return tuple(near for near in sorted(_one_letter_away(word)) if near in self._words and self.frequency(near))
 
-    def score(self, words: Mapping[str, float], slots: int, frequencies: Mapping[str, int] | None = None) -> WordScores:
+    def score(
+        self,
+        words: Mapping[str, float],
+        slots: int,
+        frequencies: Mapping[str, int] | None = None,
+        found: Found | None = None,
+    ) -> WordScores:
         """BM25 of all `slots` for weighted words.
 
-        `frequencies` are the document frequencies to reckon with, where a note is more than these postings know.
+        `frequencies` are the document frequencies to reckon with, where a note is more than these postings know;
+        `found` is what was looked up of the words just now.
         """
-        self.settle()
+        found = self.found(words) if found is None else found
         scores = np.zeros(slots, np.float32)
         average = self.average_length
-        found = [self._entries(word) for word in words]
-        known = [len(documents) for documents, _ in found] if frequencies is None else [frequencies[w] for w in words]
+        known = [len(found[w][0]) for w in words] if frequencies is None else [frequencies[w] for w in words]
         worth = [weight * self._idf(df) for weight, df in zip(words.values(), known, strict=True)]
         least = NEGLIGIBLE * max(worth, default=0.0)
-        for value, (documents, counts) in zip(worth, found, strict=True):
+        for value, (documents, counts) in zip(worth, (found[word] for word in words), strict=True):
             if value < least or not len(documents):
                 continue
             norm = K1 * (1 - B) + K1 * B / average * self._length_of[documents]

@@ -29,7 +29,8 @@ _OUTCOMES = {
 
 def fenced(text: str) -> str:
     """A note's text between brackets that it cannot itself contain."""
-    return f"{OPEN}{text.translate(_DISARMED)}{CLOSE}"
+    inner = text.translate(_DISARMED) if OPEN in text or CLOSE in text else text
+    return f"{OPEN}{inner}{CLOSE}"
 
 
 def plain(text: str) -> str:

@@ -37,6 +37,7 @@ COMPACT_FROM_LINES: Final = 2_000
 COMPACT_RATIO: Final = 4  # lines a note
 FUTURE_TOLERANCE: Final = timedelta(hours=24)  # clocks and zones differ; a last use beyond is no valid one
 _DIGITS: Final = 6
+_JSON: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _UNREAD: Final = (-1, 0, 0)  # the stamp of no file
 
 
@@ -353,7 +354,7 @@ def _line(note_id: str, tally: Tally) -> bytes:
     if tally.f is not None:
         line["f"] = tally.f
         line["o"] = tally.o
-    return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+    return _JSON.encode(line).encode("utf-8", "replace") + b"\n"
 
 
 def _read_into(tallies: dict[str, Tally], place: Path) -> int:
