@@ -139,13 +139,12 @@ class Core:
         """
         self.journal.refresh()
         snapshot = self._snapshot()
-        loaded = snapshot.read() if snapshot is not None else None
-        if loaded is None or self.model.embedder is not None:
-            self.store.open(self._model_name)
-            if loaded is None or self.store.counts() != (len(loaded.rows), len(loaded.rows)):
-                loaded = self._read_tables()
+        kept = snapshot.read() if snapshot is not None else None
+        loaded, embeddings = kept or self._read_tables()
         self.mirror.load(loaded, self.reinforce.use_of)
-        self._read_embeddings()
+        self._fit(embeddings)
+        for keys, vectors, shares in embeddings:
+            self.mirror.add_vectors(keys, vectors, shares)
         self.tables = TableWriter(
             self.store, {row.id for row in loaded.rows}, model=self._model_name, on_lost=self._put_all_anew
         )
@@ -170,32 +169,30 @@ class Core:
         return self.model.name or "none"
 
     def _snapshot(self) -> Snapshot | None:
-        return None if self.store.folder is None else Snapshot(self.store.folder)
+        return None if self.store.folder is None else Snapshot(self.store.folder, self._model_name)
 
-    def _read_tables(self) -> Loaded:
+    def _read_tables(self) -> tuple[Loaded, list[Batch]]:
+        """What the tables hold; on this machine, what cannot be read is made anew.
+
+        Elsewhere, a storage that fails for a moment must not cost what lies there.
+        """
+        self.store.open(self._model_name)
         try:
-            return self.store.load()
+            loaded = self.store.load()
         except IndexUnavailable as exc:
-            if self.store.folder is None:  # a storage that fails for a moment must not cost what lies there
+            if self.store.folder is None:
                 raise
             log.warning("%s; it is made anew", exc)
             self.store.clear()
-            return self.store.load()
-
-    def _read_embeddings(self) -> None:
-        if not self.store.is_open:
-            return
+            loaded = self.store.load()
         try:
-            batches = list(self.store.embeddings())
+            return loaded, list(self.store.embeddings())
         except IndexUnavailable as exc:
             if self.store.folder is None:
                 raise
             log.warning("%s; embeddings are made anew", exc)
             self.store.drop_embeddings_table()
-            batches = []
-        self._fit(batches)
-        for keys, vectors, shares in batches:
-            self.mirror.add_vectors(keys, vectors, shares)
+            return loaded, []
 
     def _put_all_anew(self) -> None:
         """Have every note looked at as if the index did not know it. From any thread."""
@@ -279,10 +276,10 @@ class Core:
             self.journal.flush()
         except VaultdError as exc:
             log.warning("%s", exc)
-        self.store.close()
         snapshot = self._snapshot()
         if snapshot is not None and whole:
-            snapshot.keep(self.mirror.loaded())
+            snapshot.keep(self.mirror.loaded(), self.store.embeddings)
+        self.store.close()
         self.services.meaning.close()
         self.services.card_care.close()
         if self.model.embedder is not None:

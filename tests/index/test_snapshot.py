@@ -8,6 +8,7 @@ import shutil
 import numpy as np
 import pytest
 
+from tests.fakes import FakeEmbedder
 from tests.running import running, snapshot
 from vaultd.index.mirror import Mirror, Use
 from vaultd.index.snapshot import Snapshot
@@ -59,9 +60,11 @@ async def test_what_was_kept_is_what_the_mirror_held(kept):
     was, folder = kept
     mirror = Mirror()
 
-    mirror.load(Snapshot(folder).read(), lambda _id: Use(0.0, None))
+    loaded, embeddings = Snapshot(folder, "none").read()
+    mirror.load(loaded, lambda _id: Use(0.0, None))
 
     assert of(mirror) == was
+    assert embeddings == []
 
 
 async def test_only_its_owner_may_read_it(kept):
@@ -95,7 +98,7 @@ async def test_it_is_not_taken_once_the_tables_have_changed(kept, tmp_path):
         await one.write(place(1), note(1, "a lantern at the harbour"))
     (folder / "snapshot").write_bytes(old)
 
-    assert Snapshot(folder).read() is None
+    assert Snapshot(folder, "none").read() is None
 
 
 @pytest.mark.parametrize(
@@ -106,7 +109,7 @@ async def test_a_torn_one_is_passed_over(kept, tmp_path, harm):
     file = folder / "snapshot"
     file.write_bytes(harm(file.read_bytes()))
 
-    assert Snapshot(folder).read() is None
+    assert Snapshot(folder, "none").read() is None
     async with running(tmp_path, no_model=True) as one:
         assert one.core.store.is_open
         assert sorted(row.id for row in one.core.mirror.rows()) == sorted(row.id for row in was[0])
@@ -127,3 +130,41 @@ async def test_tables_that_turn_out_to_lack_notes_are_made_anew(kept, tmp_path):
     (folder / "snapshot").unlink()
     async with running(tmp_path, no_model=True) as one:
         assert sorted(one.core.mirror.rows(), key=lambda row: row.id) == sorted(now, key=lambda row: row.id)
+
+
+async def test_embeddings_are_kept_and_asked_for_no_more(tmp_path):
+    embedder = FakeEmbedder()
+    async with running(tmp_path, embedder=embedder) as one:
+        await a_life(one)
+        await one.embedded()
+        was = snapshot(one.core)
+    asked = len(embedder.passages)
+
+    async with running(tmp_path, embedder=embedder) as one:
+        assert not one.core.store.is_open
+        assert snapshot(one.core) == was
+        await one.write(place(1), note(1, "a lantern at the harbour"))
+        await one.embedded()
+        assert await asyncio.to_thread(one.core.tables.flush)
+        now = snapshot(one.core)
+    assert len(embedder.passages) == asked + 1
+    (tmp_path / "state" / "index" / "snapshot").unlink()
+    async with running(tmp_path, embedder=embedder) as one:
+        assert one.core.store.is_open
+        assert snapshot(one.core) == now
+
+
+async def test_another_model_reads_the_tables(tmp_path):
+    async with running(tmp_path) as one:
+        await a_life(one)
+        await one.embedded()
+    other = FakeEmbedder()
+    other.name = "other/1"
+
+    async with running(tmp_path, embedder=other) as one:
+        await one.embedded()
+        assert len(set(other.passages)) == len(one.core.mirror.vectors)
+    async with running(tmp_path, no_model=True) as one:
+        assert len(one.core.mirror.vectors) == 0
+    async with running(tmp_path, embedder=other) as one:
+        assert len(one.core.mirror.vectors) == len(set(other.passages))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,6 +109,13 @@ def pack_rows(rows: Sequence[Row]) -> Any:
 def unpack_rows(notes: Any) -> list[Row]:
     """The rows of a table of `note_schema`."""
     return rows_of({name: notes[name].to_pylist() for name in notes.schema.names})
+
+
+def embedding_tables(model: str, names: Iterable[str]) -> list[str]:
+    """Of the names of tables, or of their folders, those that hold embeddings of a model."""
+    prefix = embedding_table(model, 0)[:-1]
+    stems = (name.removesuffix(".lance") for name in names)
+    return [stem for stem in stems if stem.startswith(prefix) and stem[len(prefix) :].isdigit()]
 
 
 def embedding_table(model: str, dimension: int) -> str:

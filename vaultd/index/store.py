@@ -15,7 +15,7 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -33,6 +33,7 @@ from vaultd.index.schema import (
     content_schema,
     embedding_schema,
     embedding_table,
+    embedding_tables,
     note_schema,
     pack_contents,
     pack_rows,
@@ -50,7 +51,7 @@ _TABLES = {"notes", "contents"}
 _SESSION_INDEX_BYTES = 1 << 20
 _SESSION_METADATA_BYTES = 1 << 20
 _BROKEN_MANIFESTS_TO_DROP = 3
-_KEYS_PER_DELETE = 500
+_IDS_PER_DELETE = 500
 
 
 def _server(uri: str) -> dict[str, str]:
@@ -116,10 +117,8 @@ class Store:
         self._tables["contents"] = self._open_table("contents", content_schema())
         self._model = model
         self._embeddings = ""
-        prefix = embedding_table(model, 0)[:-1]
-        for name in sorted(self._names()):
-            if name.startswith(prefix) and name[len(prefix) :].isdigit():
-                self._open_embeddings(int(name[len(prefix) :]))
+        for name in sorted(embedding_tables(model, self._names())):
+            self._open_embeddings(int(name.rpartition("_")[2]))
 
     def _names(self) -> set[str]:
         with _mapped("open the index"):
@@ -261,16 +260,13 @@ class Store:
                 table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(pack(changed))
                 self._commits += 1
 
-    def delete(self, ids: Iterable[str]) -> None:
+    def delete(self, ids: Sequence[str]) -> None:
         """Take notes out of both tables. Raises IndexUnavailable, StorageFull."""
-        self._delete_keys(["notes", "contents"], "id", [f"'{_quoted(i)}'" for i in ids])
-
-    def _delete_keys(self, names: Sequence[str], column: str, literals: Sequence[str]) -> None:
         with _mapped("write the index"):
-            for start in range(0, len(literals), _KEYS_PER_DELETE):
-                some = ", ".join(literals[start : start + _KEYS_PER_DELETE])
-                for name in names:
-                    self._tables[name].delete(f"{column} IN ({some})")
+            for start in range(0, len(ids), _IDS_PER_DELETE):
+                some = ", ".join(f"'{_quoted(note_id)}'" for note_id in ids[start : start + _IDS_PER_DELETE])
+                for name in ("notes", "contents"):
+                    self._tables[name].delete(f"id IN ({some})")
                     self._commits += 1
 
     def add_embeddings(
@@ -296,11 +292,6 @@ class Store:
         with _mapped("write the embeddings"):
             table.add(data)
         self._commits += 1
-
-    def drop_embeddings(self, keys: Sequence[bytes]) -> None:
-        """Forget embeddings that no note refers to any more. Raises IndexUnavailable, StorageFull."""
-        if self._embeddings:
-            self._delete_keys([self._embeddings], "key", [f"X'{key.hex()}'" for key in keys])
 
     def clear(self) -> None:
         """Empty notes and contents; embeddings stay. Raises IndexUnavailable, StorageFull."""
@@ -329,12 +320,6 @@ class Store:
             with _mapped("compact the index"):
                 table.optimize(cleanup_older_than=VERSIONS_KEPT, delete_unverified=self._local)
         self._commits = 0
-
-    def size_bytes(self) -> int:
-        """Bytes on disk; 0 for an index elsewhere."""
-        if not self._local:
-            return 0
-        return sum(p.stat().st_size for p in Path(self._uri).rglob("*") if p.is_file())
 
 
 def _quoted(text: str) -> str:
