@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultd.scoring.dates import date_terms, dates_in, query_date_terms
+from vaultd.scoring.dates import date_terms, dates_in
 from vaultd.scoring.dates_zh import number_of
 from vaultd.scoring.days import DateRange
 
@@ -258,7 +258,7 @@ def test_january_belongs_to_the_winter_of_the_year_before():
     ],
 )
 def test_a_question_asks_for_the_terms_of_what_it_names(text, terms):
-    assert set(query_date_terms(text, SUNDAY)) == terms
+    assert set(dates_in(text, SUNDAY).terms) == terms
 
 
 moments = st.integers(0, 100 * 365 * 24 * 3600).map(lambda at: datetime(1990, 1, 1, tzinfo=UTC) + timedelta(seconds=at))
@@ -280,7 +280,7 @@ def test_so_many_days_ago_finds_the_note_of_that_day(now, back):
     then = now - timedelta(days=back)
 
     for text in (f"{back}天前", f"{back} days ago"):
-        assert set(query_date_terms(text, now)) == set(date_terms(then)) & set(query_date_terms(text, now))
+        assert set(dates_in(text, now).terms) == set(date_terms(then)) & set(dates_in(text, now).terms)
         assert then.date() in dates_in(text, now).ranges[0]
 
 

@@ -5,7 +5,6 @@ from vaultd.core.errors import ModelTimedOut
 from vaultd.core.query import Mark
 from vaultd.services.condensing import Condensing
 
-SHORT = "A short note about tea."
 LONG = " ".join(f"Sentence number {i} says something about the weather of that day." for i in range(200))
 
 

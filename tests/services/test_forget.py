@@ -15,7 +15,7 @@ def note(note_id, *, importance, active, body="x", **properties):
     )
 
 
-A, B, C, D = (f"{c * 12}" for c in "abcd")
+A, B, C = (f"{c * 12}" for c in "abc")
 LONG_AGO = "2026-08-01T12:00:00+00:00"  # 121 days before the clock's now
 MONTH_AGO = "2026-10-25T12:00:00+00:00"  # 36 days
 RECENT = "2026-11-29T12:00:00+00:00"

@@ -14,7 +14,7 @@ from vaultd.llm.analyst import Annotation
 from vaultd.tools.phrases import _EN, _ZH
 from vaultd.tools.server import build_server
 
-A, B, C, D = (c * 12 for c in "abcd")
+A, B, C = (c * 12 for c in "abc")
 
 
 def note(note_id, body, *, kind="dynamic", created="2026-11-20T08:00:00+08:00", **properties):

@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 
@@ -77,13 +76,6 @@ def strangers_port() -> Iterator[int]:
     server.shutdown()
     thread.join()
     server.server_close()
-
-
-async def eventually(condition, what: str, timeout_s: float = 5.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, what
-        await asyncio.sleep(0.01)
 
 
 async def test_a_taken_port_names_the_vaultd_that_has_it():

@@ -69,7 +69,6 @@ class Notice(StrEnum):
     VAULT_UNAVAILABLE = "vault_unavailable"  # reason
     NO_SUCH_SOURCE = "no_such_source"  # id
     NOT_WRITTEN = "not_written"  # reason
-    UNREADABLE_NOTES = "unreadable_notes"  # count
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,6 @@ from vaultd.llm.redact import masks_in, without_masks
 
 MOST_DOMAINS: Final = 2
 MOST_TAGS: Final = 15
-FEWEST_TAGS: Final = 10  # asked for; fewer are taken, since a short text may not have as many
 LONGEST_TAG: Final = 40  # characters
 PLAIN_OVERLAP: Final = 0.3  # share of an answer's words that its source must have, where the answer is not JSON
 LONGEST_ANSWER: Final = 200_000  # characters

@@ -90,12 +90,6 @@ class UpstreamAnswer:
             if name.lower() not in _HOP_BY_HOP and name.lower() not in _NOT_BACK
         ]
 
-    @property
-    def content_type(self) -> str:
-        """The media type of the body."""
-        value: str = self._response.headers.get("content-type", "")
-        return value
-
     async def chunks(self) -> AsyncGenerator[bytes]:
         """The body as it comes. Raises ModelTimedOut, and ModelBadAnswer where it breaks off."""
         import httpx2

@@ -44,11 +44,6 @@ def date_terms(moment: datetime) -> tuple[str, ...]:
     )
 
 
-def query_date_terms(text: str, now: datetime) -> tuple[str, ...]:
-    """The terms to look for that the dates in a question amount to, asked at `now`; empty where it names none."""
-    return dates_in(text, now).terms
-
-
 def dates_in(text: str, now: datetime) -> AskedDates:
     """What a question says of time, asked at `now`: absolute and relative dates in Chinese and English.
 

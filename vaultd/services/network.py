@@ -13,11 +13,12 @@ import numpy.typing as npt
 from vaultd.core.bucket import Kind
 from vaultd.index.mirror import Mirror
 from vaultd.index.rows import Row
+from vaultd.scoring.constants import NETWORK_SIMILARITY
 from vaultd.scoring.decay import KIND_CODES, decay_scores
 from vaultd.services.meaning import Meaning
 from vaultd.settings import Settings
 
-EDGE_ABOVE: Final = 0.5  # similarity
+EDGE_ABOVE: Final = NETWORK_SIMILARITY
 NODES_DEFAULT: Final = 2_000
 NODES_LIMIT: Final = 10_000
 EDGES_A_NODE: Final = 6  # its closest ones: more hide what belongs together

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from vaultd.core.bucket import Bucket, Kind, Role
 from vaultd.index.columns import ROLE_CODES
 from vaultd.index.mirror import Mirror
+from vaultd.scoring.constants import CONNECTION_SIMILARITY, CRYSTAL_FELLOWS, CRYSTAL_SIMILARITY
 from vaultd.scoring.decay import KIND_CODES
 from vaultd.services.meaning import Meaning
 from vaultd.services.showing import Showing
@@ -17,9 +18,6 @@ from vaultd.services.texts import Texts
 
 RECENT = 10  # INTERNALS §3.8
 CHARACTERS_SHOWN = 500
-CONNECTED_ABOVE = 0.5  # similarity
-CRYSTAL_ABOVE = 0.7  # similarity
-CRYSTAL_COMPANIONS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,19 +108,19 @@ def _closest(buckets: list[Bucket], alike: npt.NDArray[np.float64]) -> Connectio
         return None
     i, j = np.unravel_index(int(np.nanargmax(alike)), alike.shape)
     best = float(alike[i, j])
-    if best <= CONNECTED_ABOVE:
+    if best <= CONNECTION_SIMILARITY:
         return None
     return Connection(buckets[min(i, j)], buckets[max(i, j)], best)
 
 
 def _crystals(alike: npt.NDArray[np.float64]) -> list[tuple[int, list[int]]]:
     """Feels with enough companions, most of them first; one crystal of each group."""
-    close = np.nan_to_num(alike, nan=0.0) > CRYSTAL_ABOVE
+    close = np.nan_to_num(alike, nan=0.0) > CRYSTAL_SIMILARITY
     out: list[tuple[int, list[int]]] = []
     told: set[int] = set()
     for i in np.argsort(-close.sum(axis=1), kind="stable"):
         companions = np.flatnonzero(close[i]).tolist()
-        if len(companions) >= CRYSTAL_COMPANIONS and int(i) not in told:
+        if len(companions) >= CRYSTAL_FELLOWS and int(i) not in told:
             out.append((int(i), companions))
             told.update([int(i), *companions])
     return out

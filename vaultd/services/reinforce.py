@@ -8,11 +8,9 @@ from datetime import datetime
 from vaultd.core.bucket import Kind, Role
 from vaultd.index.columns import ROLE_CODES
 from vaultd.index.mirror import Mirror, Use
-from vaultd.scoring.constants import RippleRules
+from vaultd.scoring.constants import RECALL_ACTIVATION, RippleRules
 from vaultd.scoring.decay import KIND_CODES, ripple_targets
 from vaultd.vault.journal import Journal, Total
-
-RECALL = 1.0  # activation of the bucket that was shown
 
 
 class Reinforce:
@@ -29,7 +27,7 @@ class Reinforce:
         now = self._clock()
         with self._mirror.lock:
             for note_id, neighbours in self._stirred(ids).items():
-                self._bump(note_id, RECALL, now)
+                self._bump(note_id, RECALL_ACTIVATION, now)
                 for neighbour in neighbours:
                     self._bump(neighbour, self._rules.activation, None)
 

@@ -25,10 +25,6 @@ TALKS = a_claude_export([("t1", ["My gums?", NEWS])])
 PIECE = Piece("gums", NEWS, ("健康",), 0.5, 0.3, ("teeth",), 5)
 
 
-class Crash(BaseException):
-    """The process ends here."""
-
-
 def an_analyst(**more) -> FakeAnalyst:
     return FakeAnalyst(split=(PIECE,), **more)
 

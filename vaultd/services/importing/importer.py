@@ -29,7 +29,6 @@ from vaultd.services.importing.jobs import (
     write_whole,
 )
 from vaultd.services.importing.ledger import Ledger
-from vaultd.services.importing.packing import pack_folder
 from vaultd.services.importing.patterns import Patterns, patterns_in, patterns_read
 from vaultd.services.importing.plan import CHUNKS_FILE
 from vaultd.services.importing.preflight import Preflight, Prices, look, read_upload
@@ -109,18 +108,6 @@ class Importer:
                 target.abandon()
                 await asyncio.to_thread(self._store.drop, folder)
         return await self._uploaded(replace(job, size=target.size))
-
-    async def upload_path(self, path: Path) -> ImportStatus:
-        """Store a copy of a file or of a folder's notes. Raises BadInput, VaultError."""
-        job, folder = self._store.create(path.name, now=self._clock(), rng=self._rng)
-        complete = False
-        try:
-            size = await asyncio.to_thread(pack_folder, path, folder / UPLOAD_FILE, self._most_bytes)
-            complete = True
-        finally:
-            if not complete:
-                await asyncio.to_thread(self._store.drop, folder)
-        return await self._uploaded(replace(job, size=size))
 
     async def _uploaded(self, job: Job) -> ImportStatus:
         await asyncio.to_thread(self._store.save, job)

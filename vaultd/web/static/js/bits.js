@@ -13,7 +13,7 @@ export function alive(score) {
 }
 
 /** The kind that a memory is shown as. */
-export const kindOf = (memory) => (memory.kind === "dynamic" && (memory.pinned || memory.protected) ? "permanent" : memory.kind);
+const kindOf = (memory) => (memory.kind === "dynamic" && (memory.pinned || memory.protected) ? "permanent" : memory.kind);
 
 /** The mark of a kind: a shape of its own, so that nobody has to tell colours apart. */
 export function mark(memory) {
