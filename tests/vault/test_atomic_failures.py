@@ -161,7 +161,7 @@ def test_leftover_with_a_third_text_is_handed_over_before_it_goes(tmp_path):
 def test_half_written_files_of_our_own_are_cleared_up_too(tmp_path):
     code = """if True:
         import os, pathlib, sys
-        from vaultd.vault.atomic import write_whole
+        from vaultd.wholefile import write_whole
         os.fsync = lambda _: os._exit(9)
         write_whole(pathlib.Path(sys.argv[1]), b"half a lin", durable=True)
         """

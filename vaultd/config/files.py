@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from pathlib import Path
 from typing import Final
 
 from vaultd.core.errors import SettingsError
+from vaultd.wholefile import write_whole
 
 PRIVATE: Final = 0o600
 
@@ -31,19 +30,9 @@ def write_text(path: Path, text: str, *, private: bool = False) -> None:
     """
     target = path.resolve()
     mode = PRIVATE
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
         if not private and target.exists():
             mode = target.stat().st_mode & 0o777
-        temporary.unlink(missing_ok=True)  # of an earlier process with this number
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb") as handle:
-            handle.write(text.encode("utf-8"))
-            handle.flush()
-            os.fsync(handle.fileno())
-        temporary.chmod(mode)
-        temporary.replace(target)
+        write_whole(target, text.encode("utf-8"), durable=True, mode=mode)
     except OSError as exc:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
         raise SettingsError(f"{path}: cannot be written ({exc.strerror}); check the folder's permissions") from exc

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from vaultd.core.properties import parse_moment
+from vaultd.wholefile import write_whole
 
 
 class Runs:
@@ -27,7 +28,5 @@ class Runs:
     def note(self, job: str, when: datetime) -> None:
         """The job has run."""
         self._runs[job] = when.isoformat()
-        fresh = self._path.with_suffix(".tmp")
         with contextlib.suppress(OSError):
-            fresh.write_text(json.dumps(self._runs), encoding="utf-8")
-            fresh.replace(self._path)
+            write_whole(self._path, json.dumps(self._runs).encode())

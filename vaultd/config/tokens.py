@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from vaultd.config.files import PRIVATE
 from vaultd.core.errors import SettingsError, StorageFull
+from vaultd.wholefile import write_whole
 
 FILE: Final = "scoped-tokens.json"
 BYTES: Final = 32
@@ -42,12 +43,8 @@ def token_of_scope(state: Path, scope: str) -> str:
 
 
 def _keep(place: Path, tokens: Mapping[str, str]) -> None:
-    fresh = place.with_suffix(".tmp")
     try:
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(tokens, file, ensure_ascii=False)
-        fresh.replace(place)
+        write_whole(place, json.dumps(tokens, ensure_ascii=False).encode(), mode=PRIVATE)
     except OSError as exc:
         raise StorageFull(f"{place} can't be written: {exc.strerror}") from exc

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import threading
 from collections.abc import Callable
 from datetime import date, timedelta
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from vaultd.core.errors import CapReached
+from vaultd.wholefile import write_whole
 
 log = logging.getLogger(__name__)
 
@@ -68,11 +68,8 @@ class RequestBudget:
 
     def _write(self) -> None:
         encoded = json.dumps({day.isoformat(): count for day, count in sorted(self._counts.items())}, indent=1)
-        fresh = self._path.with_name(f".{self._path.name}.{os.getpid()}.tmp")
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            fresh.write_text(encoded, "utf-8")
-            fresh.replace(self._path)
+            write_whole(self._path, encoded.encode())
         except OSError as exc:
             log.warning("today's request count cannot be kept in %s: %s", self._path, exc)
 

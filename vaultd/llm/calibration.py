@@ -24,6 +24,7 @@ import numpy.typing as npt
 from vaultd.core.errors import BadInput, StorageFull
 from vaultd.core.text import share_of_cjk
 from vaultd.llm.embedder import Embedder, Floats, unit
+from vaultd.wholefile import write_whole
 
 BETA_ONE_LANGUAGE: Final = 0.0  # share of the language mean that is taken away, in a vault of one language
 BETA_MIXED: Final = 0.5  # and in a vault of several; measured, see docs/decisions/0002
@@ -237,11 +238,8 @@ def builtin_calibration() -> Calibration:
 
 def save_calibration(path: Path, calibration: Calibration) -> None:
     """Keep a calibration, whole or not at all. Raises StorageFull."""
-    beside = path.with_name(f".{path.name}.new")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(json.dumps(calibration.as_json()) + "\n", "utf-8")
-        beside.replace(path)
+        write_whole(path, f"{json.dumps(calibration.as_json())}\n".encode())
     except OSError as exc:
         raise StorageFull(f"{path}: cannot be written ({exc.strerror})") from exc
 

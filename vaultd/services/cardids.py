@@ -15,6 +15,7 @@ from vaultd.core.errors import StorageFull
 from vaultd.index.mirror import Mirror
 from vaultd.vault.layout import CARDS, TRASH, Layout
 from vaultd.vault.machine import MACHINE_ID
+from vaultd.wholefile import write_whole
 
 log = logging.getLogger(__name__)
 
@@ -108,11 +109,8 @@ class CardNumbers:
 
     def _claim(self, number: int) -> None:
         place = self._layout.state_dir / "machines" / self._machine / CLAIM
-        fresh = place.with_suffix(".tmp")
         try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            fresh.write_text(f"{number}\n", encoding="ascii")
-            fresh.replace(place)
+            write_whole(place, f"{number}\n".encode("ascii"))
         except OSError as exc:
             raise StorageFull(f"{place} can't be written: {exc.strerror}") from exc
         log.info("cards of this machine are numbered from %03d on", number * RANGE + 1)

@@ -15,6 +15,7 @@ from vaultd.core.note import PropertyValue
 from vaultd.core.properties import parse_moment
 from vaultd.index.mirror import Mirror
 from vaultd.index.rows import Row
+from vaultd.wholefile import write_whole
 
 IN_GIT: Final = timedelta(hours=24)
 ELSEWHERE: Final = timedelta(minutes=10)
@@ -83,10 +84,8 @@ class Moments:
         """Write the file where something changed. Raises StorageFull."""
         if not self._changed:
             return
-        fresh = self._place.with_suffix(".tmp")
         try:
-            fresh.write_text(json.dumps({k: v.isoformat() for k, v in self._moments.items()}), encoding="utf-8")
-            fresh.replace(self._place)
+            write_whole(self._place, json.dumps({k: v.isoformat() for k, v in self._moments.items()}).encode())
         except OSError as exc:
             raise StorageFull(f"{self._place} can't be written: {exc.strerror}") from exc
         self._changed = False

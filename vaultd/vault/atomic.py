@@ -32,11 +32,11 @@ from typing import Final
 from vaultd.core.errors import LostRace, StorageFull, UnwritableNote, VaultError
 from vaultd.vault.codec import checksum
 from vaultd.vault.disk import NOT_SUPPORTED, Disk
+from vaultd.wholefile import PART_NAME
 
 _LOG: Final = logging.getLogger(__name__)
 
 TEMP_NAME: Final = re.compile(r"\.vaultd-(?P<new>[0-9a-f]{16})(?P<old>[0-9a-f]{16})[0-9a-f]{8}\.tmp")
-_PART_NAME: Final = re.compile(r"\.vaultd-part-[0-9a-f]{8}\.tmp")
 _NO_OLD: Final = "0" * 16
 _FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG))
 _SHARING_WINERRORS: Final = frozenset((5, 32, 33))
@@ -227,24 +227,6 @@ def _temp_beside(place: Path, raw: bytes, expected: str | None) -> Path:
     return place.with_name(f".vaultd-{checksum(raw)[:16]}{old}{secrets.token_hex(4)}.tmp")
 
 
-def write_whole(place: Path, raw: bytes, *, durable: bool = False) -> None:
-    """Put `raw` in the place of one of our own files, or leave the file as it was; `durable`: to the platter.
-
-    What a crash leaves is known to `remove_leftovers`. Raises OSError.
-    """
-    place.parent.mkdir(parents=True, exist_ok=True)
-    part = place.with_name(f".vaultd-part-{secrets.token_hex(4)}.tmp")
-    try:
-        with part.open("wb") as file:
-            file.write(raw)
-            file.flush()
-            if durable:
-                os.fsync(file.fileno())
-        part.replace(place)
-    finally:
-        part.unlink(missing_ok=True)
-
-
 def _default_mode() -> int:
     return 0o666 & ~_UMASK
 
@@ -291,7 +273,7 @@ def leftovers(root: Path) -> Iterator[Path]:
     for folder, folders, files in os.walk(root):
         folders[:] = [name for name in folders if name not in _NOT_WALKED]
         for name in files:
-            if TEMP_NAME.fullmatch(name) or _PART_NAME.fullmatch(name):
+            if TEMP_NAME.fullmatch(name) or PART_NAME.fullmatch(name):
                 yield Path(folder, name)
 
 

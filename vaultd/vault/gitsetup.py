@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Final
 
 from vaultd.core.errors import VaultError
-from vaultd.vault.atomic import disk_errors, write_whole
+from vaultd.vault.atomic import disk_errors
 from vaultd.vault.merging import LEFT_TO_A_PERSON
 from vaultd.vault.sync import git_folder
+from vaultd.wholefile import write_whole
 
 DRIVER: Final = "vaultd"
 _BEGIN: Final = "# vaultd: merge notes property by property; each clone needs `vaultd git install` once"

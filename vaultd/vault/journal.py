@@ -29,9 +29,10 @@ from typing import Final
 
 from vaultd.core.errors import VaultError
 from vaultd.core.properties import parse_moment
-from vaultd.vault.atomic import disk_errors, write_whole
+from vaultd.vault.atomic import disk_errors
 from vaultd.vault.presence import Presence
 from vaultd.vault.sync import merge_under_way
+from vaultd.wholefile import write_whole
 
 COMPACT_FROM_LINES: Final = 2_000
 COMPACT_RATIO: Final = 4  # lines a note

@@ -16,7 +16,8 @@ from typing import Final
 import yaml
 
 from vaultd.core.properties import moment_text, parse_moment
-from vaultd.vault.atomic import disk_errors, write_whole
+from vaultd.vault.atomic import disk_errors
+from vaultd.wholefile import write_whole
 
 CLAIM_NAME: Final = "lifecycle.yaml"
 

@@ -28,8 +28,9 @@ from typing import Final
 
 from vaultd.core.errors import VaultError
 from vaultd.core.note import NotePath
-from vaultd.vault.atomic import disk_errors, write_whole
+from vaultd.vault.atomic import disk_errors
 from vaultd.vault.codec import checksum
+from vaultd.wholefile import write_whole
 
 INLINE_BYTES: Final = 2048
 DAYS_KEPT: Final = 30

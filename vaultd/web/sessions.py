@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import logging
-import os
 import secrets
 import threading
 from collections.abc import Callable
@@ -14,6 +12,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final
+
+from vaultd.wholefile import write_whole
 
 log = logging.getLogger(__name__)
 
@@ -78,16 +78,9 @@ class SessionTable:
     def _write(self) -> None:
         if self._path is None:
             return
-        temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}.tmp")
         text = json.dumps({key: asdict(one) for key, one in self._sessions.items()})
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with contextlib.suppress(FileNotFoundError):
-                temporary.unlink()
-            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            temporary.replace(self._path)
+            write_whole(self._path, text.encode(), mode=0o600)
         except OSError as exc:
             log.warning("sessions are not kept across restarts: %s", exc)
 

@@ -26,7 +26,7 @@ from vaultd.services.importing.jobs import (
     Mode,
     StepLog,
     UploadFile,
-    write_whole,
+    keep_text,
 )
 from vaultd.services.importing.ledger import Ledger
 from vaultd.services.importing.patterns import Patterns, patterns_in, patterns_read
@@ -141,7 +141,7 @@ class Importer:
             format_, findings = Format(raw["format"]), Findings.read(raw)
         else:
             format_, findings = read_upload(folder, job.filename, zone=self._zone, now=job.created)
-            write_whole(reading, json.dumps({"format": format_.value, **findings.written()}, ensure_ascii=False))
+            keep_text(reading, json.dumps({"format": format_.value, **findings.written()}, ensure_ascii=False))
         return look(
             folder,
             format_,
@@ -360,8 +360,8 @@ class Importer:
         steps = StepLog(folder / LOG_FILE)
         patterns = patterns_in(remembered(steps.lines()))
         kept = [json.dumps(line, ensure_ascii=False) for line in steps.lines() if line["t"] == "kept"]
-        write_whole(folder / RESULTS_FILE, "".join(f"{line}\n" for line in kept))
-        write_whole(folder / PATTERNS_FILE, json.dumps(dataclasses.asdict(patterns), ensure_ascii=False))
+        keep_text(folder / RESULTS_FILE, "".join(f"{line}\n" for line in kept))
+        keep_text(folder / PATTERNS_FILE, json.dumps(dataclasses.asdict(patterns), ensure_ascii=False))
 
     def _forget(self, job_id: str) -> None:
         """Delete the upload and every copy of its texts: they are in the memory now, and nowhere else."""

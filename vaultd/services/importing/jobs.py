@@ -27,6 +27,7 @@ from typing import Any, BinaryIO, Final
 from vaultd.core.errors import BadInput
 from vaultd.core.properties import parse_moment
 from vaultd.vault.atomic import disk_errors
+from vaultd.wholefile import write_whole
 
 UPLOAD_FILE: Final = "upload"
 LOG_FILE: Final = "log.jsonl"
@@ -156,7 +157,7 @@ class JobStore:
 
     def save(self, job: Job) -> None:
         """Put a job's file in the place of the old one."""
-        write_whole(self._folder / job.id / JOB_FILE, json.dumps(job.written(), ensure_ascii=False, indent=1))
+        keep_text(self._folder / job.id / JOB_FILE, json.dumps(job.written(), ensure_ascii=False, indent=1))
 
     def load(self, job_id: str) -> Job:
         """A job. Raises BadInput."""
@@ -255,15 +256,10 @@ class StepLog:
         return file
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Put a text in the place of a file, so that a crash leaves the old or the new one."""
-    fresh = path.with_name(f".{path.name}.new")
+def keep_text(path: Path, text: str) -> None:
+    """Put a text in the place of a file of an import that is there. Raises VaultError."""
     with disk_errors(str(path)):
-        with fresh.open("w", encoding="utf-8", errors="replace") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
+        write_whole(path, text.encode("utf-8", "replace"), durable=True, make_folder=False)
 
 
 class UploadFile:
