@@ -33,8 +33,7 @@ import numpy as np
 import uvicorn
 from starlette.applications import Starlette
 
-from bench.injection import lines, write_cards
-from vaultd.compose import compose
+from bench.cards import lines, opened, told, write_cards
 from vaultd.engine import Core
 from vaultd.services.gateway import Wish
 from vaultd.settings import Settings
@@ -74,11 +73,8 @@ def many_cards(count: int) -> list[dict]:
     return out
 
 
-async def filled(core: Core) -> None:
-    """An index of all cards, with vectors that cost nothing."""
-    await asyncio.to_thread(core.open_index)
-    core.pipeline.put_all((await asyncio.to_thread(core.compare)).paths)
-    await core.pipeline.idle()
+def fill(core: Core) -> None:
+    """Vectors that cost nothing for all cards."""
     keys = list(core.mirror.vectors.pending)
     rng = np.random.default_rng(1)
     vectors = rng.standard_normal((len(keys), 384)).astype(np.float32)
@@ -158,17 +154,13 @@ async def run(options: argparse.Namespace) -> dict:
             vault=replace(settings.vault, path=vault),
             gateway=replace(settings.gateway, upstream=upstream),
         )
-        core = compose(settings, state, clock=lambda: datetime.now(UTC))
-        consumer = asyncio.create_task(core.pipeline.run())
         try:
-            await filled(core)
-            await core.services.intents.learn()
-            return {"cards": len(core.mirror), **await measured(core, upstream, options.asks)}
+            async with opened(settings, state) as core:
+                fill(core)
+                await core.services.intents.learn()
+                return {"cards": len(core.mirror), **await measured(core, upstream, options.asks)}
         finally:
-            consumer.cancel()
             server.close()
-            await core.services.gateway.close()
-            await asyncio.to_thread(core.close)
 
 
 def main() -> None:
@@ -177,10 +169,7 @@ def main() -> None:
     parser.add_argument("--asks", type=int, default=200)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    result = asyncio.run(run(options))
-    print(json.dumps(result, indent=2))
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=2))
+    told(asyncio.run(run(options)), options.json)
 
 
 if __name__ == "__main__":

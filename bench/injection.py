@@ -10,56 +10,17 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import tempfile
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from vaultd.compose import compose
+from bench.cards import lines, opened, told, write_cards
 from vaultd.core.card import Intent
-from vaultd.core.properties import moment_text
 from vaultd.engine import Core
 from vaultd.scoring.intent import intent_of
 from vaultd.services.cardrecall import CardQuery
 from vaultd.settings import Settings
-from vaultd.vault import codec
-
-DATA = Path(__file__).parents[1] / "tests" / "data"
-
-
-def lines(name: str) -> list[dict]:
-    return [json.loads(line) for line in (DATA / name).read_text("utf-8").splitlines()]
-
-
-def write_cards(vault: Path, cards: list[dict], created: datetime) -> None:
-    (vault / "cards").mkdir(parents=True)
-    for number, card in enumerate(cards):
-        card_id = f"20261130-{number + 1:03d}"
-        record = {
-            "id": card_id,
-            "topic": card["topic"],
-            "type": card["type"],
-            "tags": card["tags"],
-            "importance": card["importance"],
-            "created_at": moment_text(created),
-            "updated_at": moment_text(created),
-        }
-        (vault / "cards" / f"{card_id}.md").write_bytes(codec.new_note(record, card["content"] + "\n"))
-
-
-async def opened(vault: Path, state: Path) -> tuple[Core, asyncio.Task]:
-    settings = Settings()
-    core = compose(replace(settings, vault=replace(settings.vault, path=vault)), state, clock=lambda: datetime.now(UTC))
-    await asyncio.to_thread(core.open_index)
-    consumer = asyncio.create_task(core.pipeline.run())
-    assert core.queue is not None, "this platform has no built-in model"
-    core.queue.start()
-    core.pipeline.put_all((await asyncio.to_thread(core.compare)).paths)
-    await core.pipeline.idle()
-    await asyncio.to_thread(core.queue.wait_idle, 600)
-    await core.services.intents.learn()
-    return core, consumer
 
 
 @dataclass
@@ -137,13 +98,13 @@ async def run(options: argparse.Namespace) -> dict:
         vault, state = Path(folder, "vault"), Path(folder, "state")
         state.mkdir()
         write_cards(vault, lines("cards.jsonl"), datetime.now(UTC))
-        core, consumer = await opened(vault, state)
-        try:
+        settings = Settings()
+        async with opened(replace(settings, vault=replace(settings.vault, path=vault)), state) as core:
+            assert core.queue is not None, "this platform has no built-in model"
+            core.queue.start()
+            await asyncio.to_thread(core.queue.wait_idle, 600)
+            await core.services.intents.learn()
             return {"injection": await measure(core, verbose=options.verbose), "intent": await intents(core)}
-        finally:
-            consumer.cancel()
-            await core.services.gateway.close()
-            await asyncio.to_thread(core.close)
 
 
 def main() -> None:
@@ -151,10 +112,7 @@ def main() -> None:
     parser.add_argument("--verbose", action="store_true", help="tell of each message that went wrong")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    figures = asyncio.run(run(options))
-    print(json.dumps(figures, indent=2))
-    if options.json:
-        options.json.write_text(json.dumps(figures, indent=2))
+    told(asyncio.run(run(options)), options.json)
 
 
 if __name__ == "__main__":

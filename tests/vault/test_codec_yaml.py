@@ -16,6 +16,13 @@ from vaultd.vault import yamlcore, yamlflat
 from vaultd.vault.yamlscalar import number_source, readable_unquoted, resolve_plain, same, source, text_source
 
 
+def refused_at(text: str) -> int | None:
+    """The line that a refusal names."""
+    with pytest.raises(UnreadableNote) as raised:
+        yamlcore.load(text)
+    return raised.value.line
+
+
 @pytest.mark.parametrize(
     ("written", "value"),
     [
@@ -96,10 +103,7 @@ def test_a_key_is_text_as_in_javascript(written, key):
     ],
 )
 def test_brackets_and_quotes_that_go_on_too_far_left_are_refused_as_in_obsidian(text, line):
-    with pytest.raises(UnreadableNote) as raised:
-        yamlcore.load(text)
-
-    assert raised.value.line == line
+    assert refused_at(text) == line
 
 
 def test_brackets_and_quotes_may_go_on_behind_their_key():
@@ -134,10 +138,7 @@ def test_not_a_number_is_read():
     ],
 )
 def test_a_block_that_cannot_be_read_names_its_line(text, line):
-    with pytest.raises(UnreadableNote) as raised:
-        yamlcore.load(text)
-
-    assert raised.value.line == line
+    assert refused_at(text) == line
 
 
 @pytest.mark.parametrize("digits", ["9" * 5000, "0x" + "f" * 5000, "0o" + "7" * 5000])

@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 from vaultd.core import properties as keys
-from vaultd.core.bucket import UNSORTED_DOMAIN, Bucket, Kind, Role
+from vaultd.core.bucket import DEFAULT_IMPORTANCE, UNSORTED_DOMAIN, Bucket, Kind, Role
 from vaultd.core.card import Card, Category
 from vaultd.core.emotion import Emotion
 from vaultd.core.note import FileStamp, Note, NotePath, path_key
 from vaultd.core.properties import PropertyReader
 
 NAME_CHARACTERS = 80
-DEFAULT_IMPORTANCE = 5
 CORE_IMPORTANCE = 10  # while pinned or protected
 _ID_CHARACTERS = 12
 _CATEGORIES = frozenset(category.value for category in Category)

@@ -110,7 +110,8 @@ def with_neighbours(relevance: Floats, order: Indices, days: NDArray[np.int64]) 
     return out
 
 
-def _on(curve: Curve, values: Floats) -> Floats:
+def on_curve(curve: Curve, values: Floats) -> Floats:
+    """What a curve makes of each value."""
     at, to = zip(*curve, strict=True)
     out: Floats = np.interp(values, np.array(at), np.array(to))
     return out
@@ -122,9 +123,9 @@ def evidence(coverage: Floats, similarity: Floats | None, dates: Floats | None) 
     `coverage`: BM25 as a share of the question's ideal; `similarity`: calibrated, NaN where it is not known.
     """
     if similarity is None:
-        doubt = 1 - _on(_ALONE_CURVE, coverage)
+        doubt = 1 - on_curve(_ALONE_CURVE, coverage)
     else:
-        doubt = (1 - _on(_COVERAGE_CURVE, coverage)) * (1 - np.nan_to_num(similarity, nan=0.0))
+        doubt = (1 - on_curve(_COVERAGE_CURVE, coverage)) * (1 - np.nan_to_num(similarity, nan=0.0))
     if dates is not None:
         doubt *= 1 - DATES_EVIDENCE * dates
     surely: Floats = 1 - doubt
@@ -141,5 +142,5 @@ def trust(surely: Floats, notes: int) -> float:
 def topics(relevance: Floats, best: float, trusted: float) -> Floats:
     """Topic part of rows, 0…1: their share of the best relevance on the curve, times the trust in the question."""
     shares = relevance / best if best > 0 else np.zeros_like(relevance)
-    curved: Floats = trusted * _on(_TOPIC_CURVE, shares)
+    curved: Floats = trusted * on_curve(_TOPIC_CURVE, shares)
     return curved

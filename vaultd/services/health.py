@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,8 +20,6 @@ from vaultd.services.showing import IndexState
 from vaultd.settings import Settings
 from vaultd.watch.pipeline import Pipeline
 
-OPEN_PATIENCE_S = 10.0  # what an answer waits for after a start, so that it is not empty without need
-OPEN_POLL_S = 0.02
 LISTED = 200  # memories a page
 
 
@@ -85,15 +82,9 @@ class Health:
         self._root = root
         self.progress = progress
 
-    async def opened(self, patience_s: float = OPEN_PATIENCE_S) -> None:
-        """Returns when the index has been read after a start, at the latest after `patience_s`.
-
-        Raises what is wrong with it where it can't be opened.
-        """
-        deadline = asyncio.get_running_loop().time() + patience_s
-        while self._tables() is None and asyncio.get_running_loop().time() < deadline:
-            self._pipeline.demand_index()
-            await asyncio.sleep(OPEN_POLL_S)
+    async def opened(self) -> None:
+        """Returns once the index has been read after a start. Raises IndexUnavailable, StorageFull."""
+        await self._pipeline.opened()
 
     def index_state(self) -> IndexState:
         """How far the index is."""
@@ -105,7 +96,6 @@ class Health:
             total=max(self.progress.total, done + waiting) if not self.progress.ready else done,
             pending=queue.pending if queue else 0,
             failed=queue.failed if queue else 0,
-            has_model=queue is not None,
             vault_available=self._pipeline.vault_available,
         )
 

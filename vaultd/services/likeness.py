@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vaultd.index.tokens import weighted_words
+from vaultd.scoring.relevance import on_curve
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,15 +28,9 @@ def likenesses(content: str, bodies: Sequence[str], similarity: Floats) -> Float
     """Likeness of a text with each body; `similarity` is calibrated, NaN where it is not known."""
     asked = weighted_words(content)
     of_words = np.array([_overlap(asked, weighted_words(body)) for body in bodies])
-    alike = np.maximum(_on(_MEANING, np.nan_to_num(similarity, nan=0.0)), _on(_WORDS, of_words))
+    alike = np.maximum(on_curve(_MEANING, np.nan_to_num(similarity, nan=0.0)), on_curve(_WORDS, of_words))
     same = np.array([_numbers(asked) == _numbers(weighted_words(body)) for body in bodies], np.bool_)
     out: Floats = np.where(same, alike, np.minimum(alike, OTHER_NUMBERS))
-    return out
-
-
-def _on(curve: Sequence[tuple[float, float]], values: Floats) -> Floats:
-    at, to = zip(*curve, strict=True)
-    out: Floats = np.interp(values, np.array(at), np.array(to))
     return out
 
 

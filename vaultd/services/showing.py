@@ -23,13 +23,12 @@ TOKENS_AROUND_A_HIT = 18  # id, marks and fence
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """How far the index is: notes indexed of all, passages that wait for an embedding, whether there is a model."""
+    """How far the index is: notes indexed of all, passages that wait for an embedding."""
 
     done: int
     total: int
     pending: int
     failed: int
-    has_model: bool
     vault_available: bool
 
 
