@@ -8,20 +8,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import re
-import subprocess
 import sys
 import tempfile
-import time
-from datetime import date
 from pathlib import Path
 
-import httpx2
 from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
 
-from vaultd.cli.demo import prepare
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.e2e.daemon import Daemon, demonstration
 
 LONGEST_SHOWN = 1_800  # characters of an answer
 
@@ -45,41 +42,12 @@ class Tour:
         return text
 
 
-def daemon(folder: Path, state: Path) -> tuple[subprocess.Popen[bytes], dict[str, str]]:
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("VAULTD_", "OMBRE_"))}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "vaultd", "serve", "--config", str(folder / "config.yaml"), "--port", "0"],
-        env=environment | {"VAULTD_STATE_DIR": str(state)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    for _ in range(1_200):
-        for file in state.glob("*/runtime.json"):
-            with contextlib.suppress(ValueError):
-                return process, json.loads(file.read_text())
-        time.sleep(0.05)
-    raise SystemExit("the daemon did not start")
+async def morning(daemon: Daemon) -> None:
+    async with daemon.client() as client:
+        await walk(Tour(client), daemon)
 
 
-async def settled(http: httpx2.AsyncClient, url: str) -> None:
-    while True:
-        with contextlib.suppress(httpx2.HTTPError):
-            status = (await http.get(f"{url}/api/status")).json()
-            if status["ready"] and not status["pending"]:
-                return
-        await asyncio.sleep(0.2)
-
-
-async def morning(runtime: dict[str, str], vault: Path) -> None:
-    async with httpx2.AsyncClient(
-        headers={"Authorization": f"Bearer {runtime['token']}"}, timeout=60, trust_env=False
-    ) as http:
-        await settled(http, runtime["url"])
-        async with Client(streamable_http_client(f"{runtime['url']}/mcp", http_client=http)) as client:
-            await walk(Tour(client), vault, http, runtime["url"])
-
-
-async def walk(tour: Tour, vault: Path, http: httpx2.AsyncClient, url: str) -> None:
+async def walk(tour: Tour, daemon: Daemon) -> None:
     say("## What surfaces by itself\n")
     await tour.call("breath", max_results=4)
     say("## Looking back\n")
@@ -128,15 +96,17 @@ async def walk(tour: Tour, vault: Path, http: httpx2.AsyncClient, url: str) -> N
         importance=7,
     )
     assert told
-    await settled(http, url)
+    await asyncio.to_thread(daemon.settled)
     say("## Found by a paraphrase in the other language\n")
     await tour.call("breath", query="what did the doctor say about my cholesterol?", max_results=2)
     say("## The same note, edited by hand in between\n")
-    (path,) = vault.glob("dynamic/健康/体检报告_*.md")
+    (path,) = daemon.vault.glob("dynamic/健康/体检报告_*.md")
     path.write_text(path.read_text(encoding="utf-8").replace("三个月后", "六周后"), encoding="utf-8")
-    say(f"In Obsidian, `{path.relative_to(vault).as_posix()}` now says 六周后 instead of 三个月后. Seconds later:\n")
+    say(
+        f"In Obsidian, `{path.relative_to(daemon.vault).as_posix()}` now says 六周后 instead of 三个月后. Seconds later:\n"
+    )
     await asyncio.sleep(2)
-    await settled(http, url)
+    await asyncio.to_thread(daemon.settled)
     answer = await tour.call("breath", query="体检 复查", max_results=1)
     assert "六周后" in answer
     say("## Letting go\n")
@@ -153,16 +123,10 @@ def main() -> None:
         "What a model and vaultd say to each other, word for word. Written by `scripts/tour.py`: it copies the sample vault,\n"
         "starts the daemon and speaks to it through the MCP Python client. No key, no network; long answers are cut.\n"
     )
-    with tempfile.TemporaryDirectory() as scratch:
-        folder, state = Path(scratch, "tour"), Path(scratch, "state")
+    with tempfile.TemporaryDirectory() as scratch, contextlib.ExitStack() as stack:
         with contextlib.redirect_stdout(sys.stderr):
-            prepare(folder, today=date.today())  # noqa: DTZ011 — the person's own day
-        process, runtime = daemon(folder, state)
-        try:
-            asyncio.run(morning(runtime, folder / "vault"))
-        finally:
-            process.terminate()
-            process.wait(20)
+            daemon = stack.enter_context(demonstration(Path(scratch, "tour")))
+        asyncio.run(morning(daemon))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.tools.wires import BOTH, Daemons, bridged, ready, text_of
+from tests.tools.wires import BOTH, Daemons, Host, bridged, ready, text_of
 
 
 @BOTH
@@ -112,21 +112,27 @@ async def test_a_daemon_that_cannot_be_started_is_an_error_that_says_why_and_may
         await ready(host)
 
 
+async def updates_around_a_restart(host: Host, daemons: Daemons) -> list[dict]:
+    """What a subscriber to `a` hears: of a change before, of what may have changed meanwhile, of a change after."""
+    updated = "notifications/resources/updated"
+    await host.tool("touch", path="a")
+    await host.until(lambda: len(host.heard(updated)) == 1)
+    await daemons.restart()
+    await host.until(lambda: len(host.heard(updated)) == 2)
+    await host.tool("touch", path="a")
+    await host.until(lambda: len(host.heard(updated)) == 3)
+    return host.heard(updated)
+
+
 async def test_subscriptions_outlive_the_daemon_in_a_session():
     daemons = Daemons()
     async with bridged(daemons) as host:
         await ready(host)
         await host.result("resources/subscribe", {"uri": "note://a"})
-        await host.tool("touch", path="a")
-        await host.until(lambda: len(host.heard("notifications/resources/updated")) == 1)
 
-        await daemons.restart()
+        updates = await updates_around_a_restart(host, daemons)
 
-        # it may have changed meanwhile
-        await host.until(lambda: len(host.heard("notifications/resources/updated")) == 2)
-        await host.tool("touch", path="a")
-        await host.until(lambda: len(host.heard("notifications/resources/updated")) == 3)
-        assert {one["uri"] for one in host.heard("notifications/resources/updated")} == {"note://a"}
+        assert {one["uri"] for one in updates} == {"note://a"}
 
 
 async def test_subscriptions_outlive_the_daemon_without_a_session():
@@ -135,15 +141,9 @@ async def test_subscriptions_outlive_the_daemon_without_a_session():
         await ready(host)
         listening = await host.ask("subscriptions/listen", {"notifications": {"resourceSubscriptions": ["note://a"]}})
         await host.until(lambda: bool(host.heard("notifications/subscriptions/acknowledged")))
-        await host.tool("touch", path="a")
-        await host.until(lambda: len(host.heard("notifications/resources/updated")) == 1)
 
-        await daemons.restart()
+        updates = await updates_around_a_restart(host, daemons)
 
-        await host.until(lambda: len(host.heard("notifications/resources/updated")) == 2)
-        await host.tool("touch", path="a")
-        await host.until(lambda: len(host.heard("notifications/resources/updated")) == 3)
-        updates = host.heard("notifications/resources/updated")
         assert updates[1] == updates[0]
         assert len(host.heard("notifications/subscriptions/acknowledged")) == 1
         assert listening not in host.answers
