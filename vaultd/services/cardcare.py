@@ -22,6 +22,7 @@ from vaultd.services.cardhistory import CardHistory
 from vaultd.services.cardids import CARD_ID, CardNumbers
 from vaultd.services.cards import Cards
 from vaultd.services.projection import Moments, period
+from vaultd.services.refusals import Refusals
 from vaultd.services.scribe import Scribe
 from vaultd.settings import Settings
 from vaultd.vault import codec, sync
@@ -30,7 +31,6 @@ from vaultd.vault.reader import VaultReader
 
 log = logging.getLogger(__name__)
 
-REFUSED_FOR: Final = timedelta(hours=1)
 CLOCKS_DIFFER: Final = timedelta(days=1)  # a file dated further ahead says nothing about when it was changed
 
 
@@ -62,7 +62,7 @@ class CardCare:
         self._settings = settings
         self._clock = clock
         self._projected = Moments(state / "projected-cards.json")
-        self._refused: dict[str, tuple[str, datetime]] = {}
+        self._refusals = Refusals(clock)
         self._looked = asyncio.Lock()
         self._under_way: set[asyncio.Task[None]] = set()
 
@@ -117,18 +117,16 @@ class CardCare:
         except LostRace:
             return False
         except VaultError as exc:
-            self._refused[row.id] = (row.checksum, self._clock())
+            self._refusals.note(row)
             log.warning("%s", exc)
             return False
 
     def _may_be_written(self, row: Row) -> bool:
-        now = self._clock()
-        checksum, when = self._refused.get(row.id, ("", now))
-        if row.stale or not row.writable or (checksum == row.checksum and now - when < REFUSED_FOR):
+        if row.stale or not row.writable or self._refusals.holds(row):
             return False
         changed = datetime.fromtimestamp(row.stamp.mtime_ns / 1e9, UTC)
         quiet = timedelta(seconds=self._settings().journal.quiet_s)
-        if -CLOCKS_DIFFER < now - changed < quiet:
+        if -CLOCKS_DIFFER < self._clock() - changed < quiet:
             return False
         return not self._active.is_active(row.path)
 

@@ -23,6 +23,7 @@ from vaultd.index.rows import Row
 from vaultd.services.active import ActiveFiles
 from vaultd.services.adoption import may_want, wanted
 from vaultd.services.projection import KEPT_AFTER_DELETION, Moments, gain, period
+from vaultd.services.refusals import Refusals
 from vaultd.services.reinforce import Reinforce
 from vaultd.services.scribe import Scribe
 from vaultd.settings import Settings
@@ -35,7 +36,6 @@ from vaultd.vault.reader import VaultReader
 log = logging.getLogger(__name__)
 
 PROJECTED_A_ROUND: Final = 200  # notes: thousands that one conversation touched must not keep other writers waiting
-REFUSED_FOR: Final = timedelta(hours=1)  # unless the file changes
 PROJECTIONS_REMEMBERED: Final = timedelta(days=400)
 LOG_COMPACTED_EVERY: Final = timedelta(hours=6)
 
@@ -92,7 +92,7 @@ class Housekeeping:
         self._started = self._compacted = clock()
         self._touched: dict[str, datetime] = {}
         self._whole: dict[str, str] = {}
-        self._refused: dict[str, tuple[str, datetime]] = {}
+        self._refusals = Refusals(clock)
         self._disputed: dict[str, frozenset[str]] = {}
         self._projected = Moments(state / "projected.json")
         self._gone = Moments(state / "gone.json")
@@ -105,8 +105,9 @@ class Housekeeping:
             self._touched[note_id] = now
         self._gone.drop(report.put)
         for row in report.removed:
-            for known in (self._touched, self._whole, self._refused):
-                known.pop(row.id, None)
+            self._touched.pop(row.id, None)
+            self._whole.pop(row.id, None)
+            self._refusals.drop(row.id)
             if self._mirror.get(row.id) is None and self._reinforce.use_of(row.id).count:
                 self._gone.note(row.id, now)
 
@@ -155,7 +156,7 @@ class Housekeeping:
         every = period(self._settings().journal.project_every_s, in_git=in_git)
         tasks: list[_Task] = []
         for row in self._mirror.rows():
-            if row.role is not Role.BUCKET or row.stale or not row.writable or self._was_refused(row):
+            if row.role is not Role.BUCKET or row.stale or not row.writable or self._refusals.holds(row):
                 continue
             folder = self._layout.folder_kind(row.path)
             if folder is None:
@@ -165,10 +166,6 @@ class Housekeeping:
             if lacks or owed:
                 tasks.append(_Task(row, folder, lacks=lacks, owed=owed))
         return tasks
-
-    def _was_refused(self, row: Row) -> bool:
-        checksum, when = self._refused.get(row.id, ("", self._started))
-        return checksum == row.checksum and self._clock() - when < REFUSED_FOR
 
     def _is_due(self, row: Row, every: timedelta) -> bool:
         last = self._projected.get(row.id)
@@ -219,7 +216,7 @@ class Housekeeping:
         except LostRace:
             done.waiting += 1
         except UnwritableNote as exc:
-            self._refused[row.id] = (row.checksum, self._clock())
+            self._refusals.note(row)
             done.refused.append(str(exc))
             log.warning("%s", exc)
 
