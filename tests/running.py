@@ -78,6 +78,7 @@ async def running(
     watch: bool = False,
     seed: int = 1,
     fit=None,
+    compare: bool = True,
 ) -> AsyncIterator[Running]:
     """A core over tmp_path/vault with its state in tmp_path/state; both may be there already."""
     vault, state = tmp_path / "vault", tmp_path / "state"
@@ -112,7 +113,8 @@ async def running(
         core.queue.offer_pending()
     one = Running(core, clock, embedder, analyst, vault)
     try:
-        await one.reconcile()
+        if compare:
+            await one.reconcile()
         core.progress.ready = True
         yield one
     finally:

@@ -71,6 +71,7 @@ from vaultd.vault.layout import Layout
 from vaultd.vault.lifecycle import Lifecycle
 from vaultd.vault.log import WriteLog
 from vaultd.vault.machine import machine_id
+from vaultd.vault.presence import Presence
 from vaultd.vault.reader import VaultReader
 from vaultd.vault.writer import VaultWriter
 from vaultd.watch.inbox import Inbox
@@ -102,8 +103,9 @@ def compose(
     machine = machine_id(state)
     reader = VaultReader(layout)
     write_log = WriteLog(layout.state_dir, machine)
-    writer = VaultWriter(layout, write_log, clock=now)
-    journal = Journal(layout.state_dir, machine, state)
+    presence = Presence(layout.root, layout.state_dir)
+    writer = VaultWriter(layout, write_log, clock=now, presence=presence)
+    journal = Journal(layout.state_dir, machine, state, presence)
     budget = RequestBudget(state / "requests.json", settings.llm.daily_request_cap, today=lambda: now().date())
     model = model or embedding_model(settings, budget, state)
     mirror = Mirror(model.centre)
@@ -139,7 +141,7 @@ def compose(
     reinforce = Reinforce(journal, mirror, now)
     remember = Remember(layout, scribe, mirror, matching, meaning, analyst, live, now)
     waiting = Waiting(layout, scribe, reader, mirror, now)
-    lifecycle = Lifecycle(layout.state_dir, machine)
+    lifecycle = Lifecycle(layout.state_dir, machine, presence)
     active = ActiveFiles(now)
     conflicts = Conflicts(layout, reader, mirror, scribe, lambda: holder[0].aside)
     housekeeping = Housekeeping(
@@ -173,7 +175,7 @@ def compose(
         prices=lambda: Prices.of(live().llm),
         on_progress=tell_import,
     )
-    numbers = CardNumbers(layout, mirror, machine)
+    numbers = CardNumbers(layout, mirror, machine, presence)
     card_history = CardHistory(writer.history, reader, mirror, LastSeen(state / "cards.sqlite"), live, now)
     cards = Cards(layout, scribe, mirror, texts, meaning, reinforce, numbers, card_history, live, now)
     card_care = CardCare(layout, scribe, reader, mirror, cards, numbers, card_history, active, live, now, state)

@@ -6,7 +6,7 @@ import contextlib
 import resource
 from datetime import UTC, datetime
 
-from vaultd.vault.journal import combined_count
+from vaultd.vault.tally import combined_count
 
 NOW = datetime(2026, 5, 17, 12, 0, tzinfo=UTC)
 

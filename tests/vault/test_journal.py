@@ -10,7 +10,8 @@ from datetime import timedelta
 import pytest
 
 from tests.vault.journal_setup import ELSEWHERE, HERE, NOTE, NOW, OTHER, THERE, count, file_of
-from vaultd.vault.journal import COMPACT_FROM_LINES, NOTHING, Journal, Tally, Total, combined_last_use, total_of
+from vaultd.vault.journal import COMPACT_FROM_LINES, Journal
+from vaultd.vault.tally import NOTHING, Tally, Total, combined_last_use, total_of
 
 
 def test_counts_add_up_and_survive_a_restart(tmp_path):

@@ -8,7 +8,8 @@ import pytest
 
 from tests.vault.journal_setup import ELSEWHERE, HERE, NOTE, NOW, OTHER, THERE, count, file_of, file_size_limit
 from vaultd.core.errors import StorageFull, VaultError
-from vaultd.vault.journal import Journal, Total
+from vaultd.vault.journal import Journal
+from vaultd.vault.tally import Total
 
 
 def test_a_full_disk_is_told_and_the_counts_are_written_later(tmp_path):

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.vault.journal_setup import NOTE, NOW, file_of
-from vaultd.vault.journal import Journal, combined_count
+from vaultd.vault.journal import Journal
+from vaultd.vault.tally import combined_count
 
 
 class World:

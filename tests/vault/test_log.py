@@ -274,3 +274,28 @@ def test_everything_can_be_taken_back_step_by_step(tmp_path_factory, steps, rng)
         take_back(vault, number)
         live = {path: raw for path, raw in vault.files().items() if not path.startswith(".trash")}
         assert live == {path: raw for path, raw in state.items() if not path.startswith(".trash")}
+
+
+def test_numbers_go_on_after_those_of_a_vault_that_came_later(tmp_path):
+    elsewhere = a_vault(tmp_path / "elsewhere")
+    elsewhere.put(PATH)
+    for text in (b"one", b"two"):
+        elsewhere.writer.change(PATH, lambda raw, text=text: raw + text)
+    vault = a_vault(tmp_path / "vault")  # its disk is out
+    elsewhere.root.rename(vault.root)
+
+    vault.writer.change(PATH, lambda raw: raw + b"three")
+
+    assert [entry.number for entry in vault.log.entries()] == [3, 2, 1]
+
+
+def test_a_write_that_failed_with_its_disk_leaves_the_empty_mount_point_alone(tmp_path):
+    vault = a_vault(tmp_path / "vault")
+    vault.put(PATH)
+    entry = vault.log.add(Operation.MOVE, PATH, at=NOW)
+    vault.root.rename(tmp_path / "elsewhere")
+    vault.root.mkdir()
+
+    vault.log.void(entry)
+
+    assert list(vault.root.iterdir()) == []

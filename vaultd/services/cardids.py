@@ -15,6 +15,7 @@ from vaultd.core.errors import StorageFull
 from vaultd.index.mirror import Mirror
 from vaultd.vault.layout import CARDS, TRASH, Layout
 from vaultd.vault.machine import MACHINE_ID
+from vaultd.vault.presence import Presence
 from vaultd.wholefile import write_whole
 
 log = logging.getLogger(__name__)
@@ -29,14 +30,19 @@ CLAIM: Final = "card-range"
 class CardNumbers:
     """Gives each new card a number that no other machine gives. Synchronous; called under the cards' lock."""
 
-    def __init__(self, layout: Layout, mirror: Mirror, machine: str) -> None:
+    def __init__(self, layout: Layout, mirror: Mirror, machine: str, presence: Presence) -> None:
         self._layout = layout
         self._mirror = mirror
         self._machine = machine
+        self._presence = presence
         self._given: dict[str, int] = {}
 
     def next(self, now: datetime) -> str:
-        """The id of a new card of `now`'s day; a number once given is not given again. Raises StorageFull."""
+        """The id of a new card of `now`'s day; a number once given is not given again.
+
+        Raises StorageFull, VaultUnavailable: which numbers are taken, the vault says.
+        """
+        self._presence.demand()
         day = f"{now:%Y%m%d}"
         claimed = self._claimed()
         taken = self._taken(day)

@@ -10,7 +10,8 @@ from vaultd.index.columns import ROLE_CODES
 from vaultd.index.mirror import Mirror, Use
 from vaultd.scoring.constants import RECALL_ACTIVATION, RippleRules
 from vaultd.scoring.decay import KIND_CODES, ripple_targets
-from vaultd.vault.journal import Journal, Total
+from vaultd.vault.journal import Journal
+from vaultd.vault.tally import Total
 
 
 class Reinforce:

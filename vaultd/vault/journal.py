@@ -17,77 +17,25 @@ edit, a lost journal, a journal that comes later than the note), `o` its own `t`
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import os
 import threading
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 from vaultd.core.errors import VaultError
-from vaultd.core.properties import parse_moment
 from vaultd.vault.atomic import disk_errors
 from vaultd.vault.presence import Presence
 from vaultd.vault.sync import merge_under_way
+from vaultd.vault.tally import NOTHING, Tally, Total, added, counted, line_of, newest, read_into, total_of
 from vaultd.wholefile import write_whole
 
 COMPACT_FROM_LINES: Final = 2_000
 COMPACT_RATIO: Final = 4  # lines a note
-FUTURE_TOLERANCE: Final = timedelta(hours=24)  # clocks and zones differ; a last use beyond is no valid one
-_DIGITS: Final = 6
-_JSON: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _UNREAD: Final = (-1, 0, 0)  # the stamp of no file
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Where one note stands for one machine; the names are those of the file."""
-
-    t: float = 0.0
-    u: datetime | None = None
-    s: int = 0
-    b: float = 0.0
-    f: float | None = None
-    o: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """What all journals together say of a note. Time is aware."""
-
-    count: float
-    last_use: datetime | None
-
-
-NOTHING: Final = Total(0.0, None)
-
-
-def combined_count(floor: float, total: Total) -> float:
-    """A note's activation count: what its frontmatter says or what the journals say, whichever is higher."""
-    return max(floor, total.count)
-
-
-def combined_last_use(last_active: datetime, total: Total, *, now: datetime) -> datetime:
-    """The latest of a note's own `last_active` and the journals' last use; one more than a day ahead does not count."""
-    moments = [moment for moment in (last_active, total.last_use) if moment and moment <= now + FUTURE_TOLERANCE]
-    return max(moments, default=last_active)
-
-
-def total_of(tallies: Iterable[Tally]) -> Total:
-    """One note's tallies, one a machine, as one count and one last use."""
-    least, seen, last_use = math.inf, 0.0, None
-    counts: list[float] = []
-    for tally in tallies:  # one loop: it runs for every note that an answer stirs
-        counts.append(tally.t)
-        least = min(least, tally.b)
-        if tally.f is not None:
-            seen = max(seen, tally.f + tally.t - tally.o)
-        if tally.u is not None and (last_use is None or tally.u > last_use):
-            last_use = tally.u
-    return Total(round(max(least + math.fsum(counts), seen), _DIGITS), last_use) if counts else NOTHING
 
 
 class Journal:
@@ -95,10 +43,13 @@ class Journal:
 
     `bump` counts in memory, `flush` writes: call it after every answer. While the vault can't be written to, because
     its folder is gone or git is in the middle of a merge, what was counted lies in a file in the folder `aside`, outside
-    the vault, from which the next Journal takes it. Raises VaultError, StorageFull when writing.
+    the vault, from which the next Journal takes it. Started while the vault is away, it does not know how often this
+    machine has counted a note: what it counts then is added once it does. Raises VaultError, StorageFull when writing.
     """
 
-    def __init__(self, state_dir: Path, machine_id: str, aside: Path | None = None) -> None:
+    def __init__(
+        self, state_dir: Path, machine_id: str, aside: Path | None = None, presence: Presence | None = None
+    ) -> None:
         self._state_dir = state_dir
         self._machines = state_dir / "machines"
         self._machine = machine_id
@@ -110,11 +61,20 @@ class Journal:
         self._stamps: dict[Path, tuple[int, int, int]] = {}
         self._totals: dict[str, Total] = {}
         self._lines = 0
-        self._own = self._load_own()
-        self._own_stamp = _stamp(self._place)
+        self._own: dict[str, Tally] = {}
+        self._own_stamp = _UNREAD
+        self._is_read = False  # this machine's journal, or seen that there is none
+        self._has_absorbed = False  # since totals were made
+        self._presence = presence or Presence(state_dir.parent, state_dir)
+        self._read_changed_files()
+        if self._presence.holds_anything():
+            with contextlib.suppress(VaultError):  # then it is tried again at each flush
+                self._absorb()
+                self._own_stamp = _stamp(self._place)
         self._pending = self._take_from_aside()
         self._in_memory_only = False
-        self._presence = Presence(state_dir.parent, state_dir, held_anything=bool(self._pending))
+        if self._pending:
+            self._presence.expect()
         self.refresh()
 
     def bump(self, note_id: str, amount: float, when: datetime | None, *, floor: float = 0.0) -> Total:
@@ -125,17 +85,11 @@ class Journal:
         if not (math.isfinite(amount) and amount >= 0 and math.isfinite(floor)):
             raise ValueError(f"an activation is a finite number from 0, not {amount!r} over {floor!r}")
         with self._lock:
-            own = self._own.get(note_id)
-            others = [tallies[note_id] for tallies in self._others() if note_id in tallies]
+            own, others = self._own.get(note_id), self._others_of(note_id)
             if own is None:
-                own = Tally(b=min((tally.b for tally in others), default=max(0.0, floor)))
-            before = max(floor, total_of([own, *others]).count)
-            new = Tally(round(own.t + amount, _DIGITS), _later(own.u, when), own.s + 1, own.b, own.f, own.o)
-            total = total_of([new, *others])
-            if total.count < before + amount - 10**-_DIGITS:
-                new = replace(new, f=before, o=own.t)
-                total = total_of([new, *others])
-            self._own[note_id] = new
+                least = min((tally.b for tally in others), default=max(0.0, floor))
+                own = Tally(b=least, more=not self._is_read)
+            self._own[note_id], total = counted(own, others, amount, when, floor)
             self._pending.add(note_id)
             self._in_memory_only = True
             self._totals[note_id] = total
@@ -152,10 +106,14 @@ class Journal:
             return dict(self._totals)
 
     def refresh(self) -> frozenset[str]:
-        """Read other machines' journals where they changed on disk; the ids of the notes whose total changed."""
+        """Read other machines' journals where they changed on disk; the ids of the notes whose total changed.
+
+        While the vault is away they say what they said last.
+        """
         with self._lock:
-            if not self._read_changed_files() and self._totals:
+            if not self._read_changed_files() and not self._has_absorbed and self._totals:
                 return frozenset()
+            self._has_absorbed = False
             by_note: dict[str, list[Tally]] = {}
             for tallies in (self._own, *self._others()):
                 for note_id, tally in tallies.items():
@@ -208,7 +166,7 @@ class Journal:
                 self._own_stamp = _UNREAD  # should writing fail, the file goes on to count them
             self._write(whole=changed or bool(gone))
             for note_id in gone:
-                total = total_of([tallies[note_id] for tallies in self._others() if note_id in tallies])
+                total = total_of(self._others_of(note_id))
                 if total == NOTHING:
                     self._totals.pop(note_id, None)
                 else:
@@ -217,30 +175,48 @@ class Journal:
 
     def _is_held(self) -> bool:
         """Whether nothing may be written into the vault now."""
-        return self._presence.is_gone() or merge_under_way(self._state_dir.parent) is not None
+        folder = self._state_dir.parent
+        return self._presence.is_gone() or not folder.is_dir() or merge_under_way(folder) is not None
 
     def _absorb_changes(self) -> bool:
         """Take in what a checkout or a restored backup brought; whether the whole is to be written, as it lost lines."""
-        if _stamp(self._place) == self._own_stamp:
+        if self._is_read and _stamp(self._place) == self._own_stamp:
             return False
         self._absorb()
         return bool(self._own)
 
     def _absorb(self) -> None:
+        """Take in what this machine's journal says in the vault. Raises VaultError where it can't be read."""
+        written: dict[str, Tally] = {}
+        lines = 0
         for place in self._files(self._machine):
-            _read_into(self._own, place)
+            with disk_errors("activation journal"):
+                lines += read_into(written, place.read_bytes())
+        self._read_changed_files()
+        self._is_read, self._lines = True, lines
+        for note_id in written.keys() | self._own.keys():
+            self._own[note_id] = self._joined(note_id, written.get(note_id), self._own.get(note_id))
+        self._has_absorbed = True
+
+    def _joined(self, note_id: str, written: Tally | None, ours: Tally | None) -> Tally:
+        """What the journal says of a note, together with what was counted here; one of the two is there."""
+        if written is None or ours is None:
+            known = written or ours or Tally()
+            return replace(known, more=False) if self._is_read and known.more else known
+        return added(written, ours, self._others_of(note_id)) if ours.more else newest(written, ours)
 
     def _write(self, *, whole: bool, durable: bool = True) -> int:
         """The one way into this machine's journal, behind `_is_held` and `_absorb`. How many notes waited."""
         pending = sorted(self._pending)
+        if self._is_more_aside:
+            self._write_aside(durable=durable)  # a crash must not add it twice
         if whole or self._lines + len(pending) > max(COMPACT_FROM_LINES, COMPACT_RATIO * len(self._own)):
             self._rewrite(durable=durable)
         elif pending:
             self._append(self._lines_of(pending), durable=durable)
             self._lines += len(pending)
-        else:
-            return 0
-        self._own_stamp = _stamp(self._place)
+        if whole or pending:
+            self._own_stamp = _stamp(self._place)
         self._pending.clear()
         self._in_memory_only = False
         if self._aside is not None:
@@ -249,34 +225,46 @@ class Journal:
         return len(pending)
 
     def _put_aside(self, *, durable: bool) -> None:
-        """Keep what waits outside the vault. Lines are absolute: that they come to stand in the journal too is no harm."""
-        if self._aside is None or not self._in_memory_only:
+        """Keep what waits outside the vault."""
+        if self._in_memory_only:
+            self._write_aside(durable=durable)
+
+    def _write_aside(self, *, durable: bool) -> None:
+        if self._aside is None:
             return
         with disk_errors(self._aside.name):
             write_whole(self._aside, self._lines_of(sorted(self._pending)), durable=durable)
         self._in_memory_only = False
+        self._is_more_aside = any(self._own[note_id].more for note_id in self._pending)
 
     def _take_from_aside(self) -> set[str]:
         """What was put aside; the notes of which the journal in the vault says less."""
-        written = dict(self._own)
+        kept: dict[str, Tally] = {}
         if self._aside is not None:
-            _read_into(self._own, self._aside)
-        return {note_id for note_id, tally in self._own.items() if written.get(note_id) != tally}
+            with contextlib.suppress(OSError):
+                read_into(kept, self._aside.read_bytes())
+        self._is_more_aside = any(tally.more for tally in kept.values())
+        waiting: set[str] = set()
+        for note_id, tally in kept.items():
+            written = self._own.get(note_id)
+            self._own[note_id] = self._joined(note_id, written, tally)
+            if self._own[note_id] != written:
+                waiting.add(note_id)
+        return waiting
 
     def _others(self) -> list[dict[str, Tally]]:
         return [tallies for machine, tallies in self._tallies.items() if machine != self._machine]
 
-    def _load_own(self) -> dict[str, Tally]:
-        tallies: dict[str, Tally] = {}
-        for place in self._files(self._machine):
-            self._lines += _read_into(tallies, place)
-        return tallies
+    def _others_of(self, note_id: str) -> list[Tally]:
+        return [tallies[note_id] for tallies in self._others() if note_id in tallies]
 
     def _files(self, machine: str) -> list[Path]:
         # a sync tool may put a copy beside the journal; lines are absolute, so reading both does no harm
         return sorted(place for place in (self._machines / machine).glob("activations*.jsonl") if place.is_file())
 
     def _read_changed_files(self) -> bool:
+        if self._presence.is_gone():
+            return False
         try:
             machines = sorted(entry.name for entry in os.scandir(self._machines) if entry.is_dir())
         except FileNotFoundError:
@@ -303,7 +291,8 @@ class Journal:
         self._stamps.update(stamps)
         tallies: dict[str, Tally] = {}
         for place in files:
-            _read_into(tallies, place)
+            with contextlib.suppress(OSError):
+                read_into(tallies, place.read_bytes())
         self._tallies[machine] = tallies
         return True
 
@@ -330,12 +319,7 @@ class Journal:
             self._lines = len(self._own)
 
     def _lines_of(self, note_ids: Iterable[str]) -> bytes:
-        return b"".join(_line(note_id, self._own[note_id]) for note_id in note_ids)
-
-
-def _later(one: datetime | None, other: datetime | None) -> datetime | None:
-    moments = [moment for moment in (one, other) if moment is not None]
-    return max(moments, default=None)
+        return b"".join(line_of(note_id, self._own[note_id]) for note_id in note_ids)
 
 
 def _stamp(place: Path) -> tuple[int, int, int]:
@@ -344,56 +328,3 @@ def _stamp(place: Path) -> tuple[int, int, int]:
     except OSError:
         return _UNREAD
     return status.st_size, status.st_mtime_ns, status.st_ino
-
-
-def _line(note_id: str, tally: Tally) -> bytes:
-    line: dict[str, object] = {"id": note_id, "t": tally.t, "s": tally.s}
-    if tally.u is not None:
-        line["u"] = tally.u.astimezone(UTC).isoformat(timespec="milliseconds")
-    if tally.b:
-        line["b"] = tally.b
-    if tally.f is not None:
-        line["f"] = tally.f
-        line["o"] = tally.o
-    return _JSON.encode(line).encode("utf-8", "replace") + b"\n"
-
-
-def _read_into(tallies: dict[str, Tally], place: Path) -> int:
-    """Add a journal's lines to what is known of its machine; how many lines it has. Broken lines are passed over."""
-    try:
-        raw = place.read_bytes()
-    except OSError:
-        return 0
-    lines = raw.split(b"\n")
-    for text in lines:
-        with contextlib.suppress(ValueError, TypeError, AttributeError, KeyError):
-            note_id, tally = parse_line(json.loads(text))
-            known = tallies.get(note_id)
-            if known is None:
-                tallies[note_id] = tally
-            else:
-                newest = max(known, tally, key=lambda one: (one.t, one.s))
-                tallies[note_id] = replace(newest, u=_later(known.u, tally.u))
-    return len(lines) - 1
-
-
-def parse_line(line: Mapping[str, object]) -> tuple[str, Tally]:
-    """A line of a journal. Raises KeyError, TypeError, ValueError where it is none."""
-    note_id, sequence, moment = line["id"], line.get("s", 0), line.get("u")
-    if not isinstance(note_id, str) or not isinstance(sequence, int):
-        raise TypeError("a journal line's id and sequence")
-    floor = line.get("f")
-    return note_id, Tally(
-        t=_number(line["t"]),
-        u=parse_moment(moment) if isinstance(moment, str) else None,
-        s=sequence,
-        b=_number(line.get("b", 0.0)),
-        f=None if floor is None else _number(floor),
-        o=_number(line.get("o", 0.0)),
-    )
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
-        raise ValueError(f"{value!r} is no count")
-    return float(value)

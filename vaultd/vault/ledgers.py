@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from vaultd.vault.journal import parse_line
+from vaultd.vault.tally import parse_line
 
 JOURNAL_NAME: Final = "activations.jsonl"
 

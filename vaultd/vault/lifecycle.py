@@ -17,6 +17,7 @@ import yaml
 
 from vaultd.core.properties import moment_text, parse_moment
 from vaultd.vault.atomic import disk_errors
+from vaultd.vault.presence import Presence
 from vaultd.wholefile import write_whole
 
 CLAIM_NAME: Final = "lifecycle.yaml"
@@ -32,10 +33,11 @@ class Claim:
 
 
 class Lifecycle:
-    """The claim of one vault, seen from one machine. Raises VaultError, StorageFull when writing."""
+    """The claim of one vault, seen from one machine. Raises VaultUnavailable, VaultError, StorageFull when writing."""
 
-    def __init__(self, state_dir: Path, machine: str) -> None:
+    def __init__(self, state_dir: Path, machine: str, presence: Presence) -> None:
         self._place = state_dir / CLAIM_NAME
+        self._presence = presence
         self._machine = machine
 
     def claim(self) -> Claim | None:
@@ -60,6 +62,7 @@ class Lifecycle:
 
     def take(self, now: datetime) -> Claim:
         """Claim the life cycle for this machine, whoever had it."""
+        self._presence.demand()
         claim = Claim(self._machine, socket.gethostname(), now)
         text = yaml.safe_dump(
             {"machine": claim.machine, "name": claim.name, "since": moment_text(now)},
@@ -72,6 +75,7 @@ class Lifecycle:
 
     def release(self) -> Claim | None:
         """Take the claim away, whoever has it; the claim that was there."""
+        self._presence.demand()
         before = self.claim()
         with disk_errors(CLAIM_NAME):
             self._place.unlink(missing_ok=True)

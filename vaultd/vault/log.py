@@ -123,7 +123,8 @@ class WriteLog:
         self._place = state_dir / "log" / f"{machine_id}.jsonl"
         self._objects = state_dir / "history" / "objects" / machine_id
         self._lock = threading.RLock()
-        self._last = max((entry.number for entry in self._read()), default=0)
+        self._last = 0
+        self._is_read = False
 
     @contextlib.contextmanager
     def together(self, why: str) -> Iterator[str]:
@@ -133,8 +134,7 @@ class WriteLog:
             yield outer.id
             return
         with self._lock:
-            self._last += 1
-            group = Group(str(self._last), why)
+            group = Group(str(self._next_number()), why)
         token = _GROUP.set(group)
         try:
             yield group.id
@@ -166,16 +166,16 @@ class WriteLog:
         )
         group = _GROUP.get()
         with self._lock:
-            self._last += 1
+            number = self._next_number()
             entry = Entry(
-                number=self._last,
+                number=number,
                 at=at,
                 operation=operation,
                 path=path,
                 target=target,
                 before=None if old is None else checksum(old),
                 after=None if after is None else checksum(after),
-                group=group.id if group else str(self._last),
+                group=group.id if group else str(number),
                 why=why or (group.why if group else ""),
                 note_id=note_id,
                 splice=splice,
@@ -184,9 +184,10 @@ class WriteLog:
         return entry
 
     def void(self, entry: Entry) -> None:
-        """Say that a logged change was not made after all."""
+        """Say that a logged change was not made after all; not where the log went away with its disk."""
         with self._lock:
-            self._append({"void": entry.number})
+            if self._place.exists():
+                self._append({"void": entry.number})
 
     def entries(self, *, note_id: str = "", path: str = "", limit: int = 50) -> tuple[Entry, ...]:
         """The newest entries, newest first; of one note by its id, or of one path (as source or target of a move)."""
@@ -295,6 +296,14 @@ class WriteLog:
         if checksum(old) != entry.before:
             raise VaultError(f"{entry.path}: the older bytes of entry {entry.number} are damaged")
         return old
+
+    def _next_number(self) -> int:
+        """One that no entry has; those of a vault that was not there at the start are looked at once it is."""
+        if not self._is_read:
+            self._is_read = self._place.exists()
+            self._last = max([self._last, *(entry.number for entry in self._read())])
+        self._last += 1
+        return self._last
 
     def _append(self, line: Mapping[str, object]) -> None:
         with disk_errors("write log"):

@@ -5,19 +5,29 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from vaultd.core.errors import VaultUnavailable
+
 
 class Presence:
     """Remembers what a vault held, so that an empty folder is known for what it is. From any thread.
 
-    `held_anything`: it is known to have held something, even if its folder is empty now.
+    Whoever writes into the vault asks it before; one for all, since a writer alone may have seen nothing yet.
     """
 
-    def __init__(self, root: Path, state_dir: Path, *, held_anything: bool = False) -> None:
+    def __init__(self, root: Path, state_dir: Path) -> None:
         self._root = root
         self._state_dir = state_dir
-        self._held_anything = held_anything
+        self._held_anything = False
         self._had_state = False
         self.look()
+
+    def expect(self) -> None:
+        """The vault is known to have held something, even if its folder is empty now."""
+        self._held_anything = True
+
+    def holds_anything(self) -> bool:
+        """Whether the folder holds anything now."""
+        return _holds_anything(self._root)
 
     def look(self) -> None:
         """Take note of what the vault holds."""
@@ -32,6 +42,11 @@ class Presence:
         if self._had_state and not self._state_dir.is_dir():
             return not _holds_anything(self._state_dir.parent)
         return not self._root.is_dir()
+
+    def demand(self) -> None:
+        """Raises VaultUnavailable where the vault is gone."""
+        if self.is_gone():
+            raise VaultUnavailable(f"the vault {self._root} is not there; nothing was written")
 
 
 def _holds_anything(folder: Path) -> bool:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from vaultd.core.bucket import Role
-from vaultd.core.errors import LostRace, UnwritableNote, VaultUnavailable
+from vaultd.core.errors import LostRace, UnwritableNote
 from vaultd.core.note import FileStamp, Note, NotePath, Receipt
 from vaultd.core.properties import ID
 from vaultd.vault import sync
@@ -66,6 +66,7 @@ class VaultWriter:
         log: WriteLog,
         *,
         history: History | None = None,
+        presence: Presence | None = None,
         may_write: Callable[[], str | None] | None = None,
         clock: Callable[[], datetime] = utc_now,
         disk: Disk | None = None,
@@ -78,7 +79,7 @@ class VaultWriter:
         self._pause = pause
         self.log = log
         self.history = history or History(layout.state_dir)
-        self._presence = Presence(layout.root, layout.state_dir)
+        self.presence = presence or Presence(layout.root, layout.state_dir)
         self._may_write = may_write or self._git_reason
         self._clock = clock
         self._lock = threading.RLock()
@@ -252,15 +253,14 @@ class VaultWriter:
         try:
             step()
             done = True
-            self._presence.look()
+            self.presence.look()
         finally:
             if not done:
                 self.log.void(entry)
 
     def _check(self, path: NotePath, *, allow_own: bool = False) -> None:
         """Refuse what must not be written now, before anything is touched."""
-        if self._presence.is_gone():
-            raise VaultUnavailable(f"the vault {self._layout.root} is not there; nothing was written")
+        self.presence.demand()
         if not allow_own and self._layout.role_of(path) is Role.OWN:
             raise UnwritableNote(path, "it lies outside vaultd's folders and is the person's own: never written")
         reason = self._may_write()

@@ -1,0 +1,156 @@
+"""What one machine's journal says of a note, and how machines are summed up.
+
+    {"id": …, "t": 3.3, "u": "…", "s": 17, "b": 7, "f": 12, "o": 2.3}
+
+See docs/decisions/0004-activation-journal.md; `journal` says what the names mean.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from vaultd.core.properties import parse_moment
+
+FUTURE_TOLERANCE: Final = timedelta(hours=24)  # clocks and zones differ; a last use beyond is no valid one
+_DIGITS: Final = 6
+_JSON: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Where one note stands for one machine; the names are those of the file.
+
+    `more`: it was counted without a look at the machine's journal, and is to be added to what that says.
+    """
+
+    t: float = 0.0
+    u: datetime | None = None
+    s: int = 0
+    b: float = 0.0
+    f: float | None = None
+    o: float = 0.0
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What all journals together say of a note. Time is aware."""
+
+    count: float
+    last_use: datetime | None
+
+
+NOTHING: Final = Total(0.0, None)
+
+
+def combined_count(floor: float, total: Total) -> float:
+    """A note's activation count: what its frontmatter says or what the journals say, whichever is higher."""
+    return max(floor, total.count)
+
+
+def combined_last_use(last_active: datetime, total: Total, *, now: datetime) -> datetime:
+    """The latest of a note's own `last_active` and the journals' last use; one more than a day ahead does not count."""
+    moments = [moment for moment in (last_active, total.last_use) if moment and moment <= now + FUTURE_TOLERANCE]
+    return max(moments, default=last_active)
+
+
+def total_of(tallies: Iterable[Tally]) -> Total:
+    """One note's tallies, one a machine, as one count and one last use."""
+    least, seen, last_use = math.inf, 0.0, None
+    counts: list[float] = []
+    for tally in tallies:  # one loop: it runs for every note that an answer stirs
+        counts.append(tally.t)
+        least = min(least, tally.b)
+        if tally.f is not None:
+            seen = max(seen, tally.f + tally.t - tally.o)
+        if tally.u is not None and (last_use is None or tally.u > last_use):
+            last_use = tally.u
+    return Total(round(max(least + math.fsum(counts), seen), _DIGITS), last_use) if counts else NOTHING
+
+
+def counted(
+    own: Tally, others: Sequence[Tally], amount: float, when: datetime | None, floor: float
+) -> tuple[Tally, Total]:
+    """`amount` more activations by this machine, and the new total; `others` are the other machines' tallies.
+
+    `when` None leaves the last use. `floor` is the activation count in the note's frontmatter.
+    """
+    before = max(floor, total_of([own, *others]).count)
+    t, u = round(own.t + amount, _DIGITS), _later(own.u, when)
+    new = Tally(t, u, own.s + 1, own.b, own.f, own.o, own.more)
+    total = total_of([new, *others])
+    if total.count < before + amount - 10**-_DIGITS:
+        new = replace(new, f=before, o=own.t)
+        total = total_of([new, *others])
+    return new, total
+
+
+def added(base: Tally, more: Tally, others: Sequence[Tally]) -> Tally:
+    """A tally of the journal, and on top of it what was counted without a look at it."""
+    floor = more.b if more.f is None else more.f - more.o
+    return counted(base, others, more.t, more.u, floor)[0]
+
+
+def newest(one: Tally, other: Tally) -> Tally:
+    """Which of two tallies of one machine counts: they are absolute, and only grow."""
+    return replace(max(one, other, key=lambda tally: (tally.t, tally.s)), u=_later(one.u, other.u))
+
+
+def _later(one: datetime | None, other: datetime | None) -> datetime | None:
+    moments = [moment for moment in (one, other) if moment is not None]
+    return max(moments, default=None)
+
+
+def line_of(note_id: str, tally: Tally) -> bytes:
+    """A line of a journal, with its end."""
+    line: dict[str, object] = {"id": note_id, "t": tally.t, "s": tally.s}
+    if tally.u is not None:
+        line["u"] = tally.u.astimezone(UTC).isoformat(timespec="milliseconds")
+    if tally.b:
+        line["b"] = tally.b
+    if tally.f is not None:
+        line["f"] = tally.f
+        line["o"] = tally.o
+    if tally.more:
+        line["more"] = True
+    return _JSON.encode(line).encode("utf-8", "replace") + b"\n"
+
+
+def read_into(tallies: dict[str, Tally], raw: bytes) -> int:
+    """Add a journal's lines to what is known of its machine; how many lines it has. Broken lines are passed over."""
+    lines = raw.split(b"\n")
+    for text in lines:
+        with contextlib.suppress(ValueError, TypeError, AttributeError, KeyError):
+            note_id, tally = parse_line(json.loads(text))
+            known = tallies.get(note_id)
+            tallies[note_id] = tally if known is None else newest(known, tally)
+    return len(lines) - 1
+
+
+def parse_line(line: Mapping[str, object]) -> tuple[str, Tally]:
+    """A line of a journal. Raises KeyError, TypeError, ValueError where it is none."""
+    note_id, sequence, moment = line["id"], line.get("s", 0), line.get("u")
+    if not isinstance(note_id, str) or not isinstance(sequence, int):
+        raise TypeError("a journal line's id and sequence")
+    floor = line.get("f")
+    return note_id, Tally(
+        t=_number(line["t"]),
+        u=parse_moment(moment) if isinstance(moment, str) else None,
+        s=sequence,
+        b=_number(line.get("b", 0.0)),
+        f=None if floor is None else _number(floor),
+        o=_number(line.get("o", 0.0)),
+        more=line.get("more") is True,
+    )
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+        raise ValueError(f"{value!r} is no count")
+    return float(value)
