@@ -103,12 +103,12 @@ def compose(
     machine = machine_id(state)
     reader = VaultReader(layout)
     write_log = WriteLog(layout.state_dir, machine)
-    presence = Presence(layout.root, layout.state_dir)
-    writer = VaultWriter(layout, write_log, clock=now, presence=presence)
-    journal = Journal(layout.state_dir, machine, state, presence)
     budget = RequestBudget(state / "requests.json", settings.llm.daily_request_cap, today=lambda: now().date())
     model = model or embedding_model(settings, budget, state)
     mirror = Mirror(model.centre)
+    presence = Presence(layout.root, layout.state_dir, lambda: len(mirror) > 0)
+    writer = VaultWriter(layout, write_log, clock=now, presence=presence)
+    journal = Journal(layout.state_dir, machine, state, presence)
     store = Store(settings.index.uri or str(state / "index"))
     inbox = Inbox()
     holder: list[Core] = []
@@ -220,7 +220,7 @@ def compose(
         memory_list=MemoryList(mirror, live, now),
         explain=Explain(mirror, matching, meaning, live, now),
         network=Network(mirror, meaning, live, now),
-        versions=Versions(mirror, reader, writer, pipeline),
+        versions=Versions(mirror, reader, writer.history, write_log, scribe),
         tuning=Tuning(live, config, put_in_force),
         trial=Trial(analyst, model.embedder, chat_model),
         overview=Overview(health, forget, waiting, layout, reader, machine, budget, analyst, chat_model, tail, now),

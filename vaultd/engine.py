@@ -142,8 +142,6 @@ class Core:
         kept = snapshot.read() if snapshot is not None else None
         loaded, embeddings = kept or self._read_tables()
         self.mirror.load(loaded, self.reinforce.use_of)
-        if loaded.rows:
-            self.writer.presence.expect()
         self._fit(embeddings)
         for keys, vectors, shares in embeddings:
             self.mirror.add_vectors(keys, vectors, shares)

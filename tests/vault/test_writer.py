@@ -150,18 +150,6 @@ def test_caller_decides_whether_a_version_is_kept_and_how_many(tmp_path):
     assert kept == [RAW + b"0\n1\n2\n", RAW + b"0\n1\n"]
 
 
-def test_restored_version_is_back_and_the_newer_one_is_kept(tmp_path):
-    vault = a_vault(tmp_path)
-    vault.put(PATH)
-    vault.writer.change(PATH, lambda _raw: REWRITTEN)
-    (version,) = vault.writer.history.versions(ID)
-
-    vault.writer.restore_version(PATH, version, expected=checksum(REWRITTEN))
-
-    assert vault.files() == {PATH: RAW}
-    assert vault.writer.history.read(vault.writer.history.versions(ID)[0]) == REWRITTEN
-
-
 def test_move_keeps_bytes_and_inode(tmp_path):
     vault = a_vault(tmp_path)
     vault.put(PATH)

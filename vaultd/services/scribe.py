@@ -18,7 +18,7 @@ from vaultd.index.indexer import BatchReport
 from vaultd.vault import codec
 from vaultd.vault.codec import Remove
 from vaultd.vault.layout import Layout
-from vaultd.vault.log import ENTRIES_KEPT, Operation
+from vaultd.vault.log import ENTRIES_KEPT, Entry, Operation
 from vaultd.vault.moving import DeadLink, Moved, Mover
 from vaultd.vault.reader import VaultReader
 from vaultd.vault.undo import undo
@@ -108,13 +108,19 @@ class Scribe:
 
     def _freshen_links(self) -> None:
         """Have the mover know the links as they are now: of what was heard of, else of the whole vault."""
-        now = time.monotonic()
-        if self._links_read_at is None or now - self._links_read_at > FRESH_FOR_S:
-            self._links_read_at = now  # before, so that what is heard meanwhile counts
-            self._heard.clear()
-            self._mover.refresh()
-        while self._heard:
-            self._mover.look(self._heard.popleft())
+        now, known = time.monotonic(), False
+        try:
+            if self._links_read_at is None or now - self._links_read_at > FRESH_FOR_S:
+                self._links_read_at = now  # before, so that what is heard meanwhile counts
+                self._heard.clear()
+                self._mover.refresh()
+            while self._heard:
+                self._mover.look(self._heard.popleft())
+            self._writer.presence.demand()  # an empty mount point has no links, and is none to go by
+            known = True
+        finally:
+            if not known:
+                self._links_read_at = None
 
     def left_behind(self) -> list[DeadLink]:
         """Links that lead nowhere since this machine moved what they meant, as far as the write log goes back. Blocks."""
@@ -124,7 +130,8 @@ class Scribe:
                 moved[entry.path] = moved.get(entry.target, entry.target)
         there = {old: new for old, new in moved.items() if self._is_at(new) and not self._is_at(old)}
         with self._moving:
-            self._mover.refresh()
+            self._links_read_at = None
+            self._freshen_links()
             return self._mover.left_behind(there)
 
     def _is_at(self, path: NotePath) -> bool:
@@ -158,8 +165,10 @@ class Scribe:
 
     async def undo(self, entry: str) -> tuple[Receipt, ...]:
         """Take back an entry of the write log and what was written with it. Raises BadInput, VaultError."""
-        entries = self._writer.log.group(entry)
-        receipts = await self._write(undo, self._writer, self._reader, entry)
+        entries, receipts = await self._write(self._undo, entry)
         touched = {path for one in entries for path in (one.path, one.target) if path is not None}
         await self._pipeline.look(*sorted(touched | {receipt.path for receipt in receipts}))
         return receipts
+
+    def _undo(self, entry: str) -> tuple[tuple[Entry, ...], tuple[Receipt, ...]]:
+        return self._writer.log.group(entry), undo(self._writer, self._reader, entry)

@@ -9,13 +9,10 @@ from datetime import datetime
 from vaultd.core.errors import BadInput, NoSuchMemory
 from vaultd.core.note import NotePath
 from vaultd.index.mirror import Mirror
-from vaultd.vault.codec import checksum
-from vaultd.vault.history import Version, history_key
-from vaultd.vault.log import Entry
+from vaultd.services.scribe import Scribe
+from vaultd.vault.history import History, Version, history_key
+from vaultd.vault.log import Entry, WriteLog
 from vaultd.vault.reader import VaultReader
-from vaultd.vault.undo import undo
-from vaultd.vault.writer import VaultWriter
-from vaultd.watch.pipeline import Pipeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +42,19 @@ class Write:
 class Versions:
     """Reads versions and the log, and takes writes back."""
 
-    def __init__(self, mirror: Mirror, reader: VaultReader, writer: VaultWriter, pipeline: Pipeline) -> None:
+    def __init__(
+        self, mirror: Mirror, reader: VaultReader, history: History, write_log: WriteLog, scribe: Scribe
+    ) -> None:
         self._mirror = mirror
         self._reader = reader
-        self._writer = writer
-        self._pipeline = pipeline
+        self._history = history
+        self._log = write_log
+        self._scribe = scribe
 
     async def of(self, note_id: str) -> tuple[Kept, ...]:
         """The kept versions of a memory, newest first. Raises NoSuchMemory."""
         _, key = self._place(note_id)
-        found = await asyncio.to_thread(self._writer.history.versions, key)
+        found = await asyncio.to_thread(self._history.versions, key)
         return tuple(Kept(version.id, version.at, version.size) for version in found)
 
     async def show(self, note_id: str, version_id: str) -> tuple[str, str]:
@@ -65,26 +65,18 @@ class Versions:
     def _shown(self, path: NotePath, key: str, version_id: str) -> tuple[str, str]:
         version = self._version(key, version_id)
         current = self._reader.read_bytes(path) or b""
-        text = self._writer.history.read(version).decode("utf-8", "replace")
-        return text, self._writer.history.diff(version, current)
+        text = self._history.read(version).decode("utf-8", "replace")
+        return text, self._history.diff(version, current)
 
     async def revert(self, note_id: str, version_id: str) -> None:
         """Put a version back; what stands there now is kept in turn. Raises NoSuchMemory, BadInput, VaultError."""
         path, key = self._place(note_id)
-
-        def put_back() -> None:
-            version = self._version(key, version_id)
-            current = self._reader.read_bytes(path)
-            if current is None:
-                raise NoSuchMemory(note_id)
-            self._writer.restore_version(path, version, expected=checksum(current))
-
-        await asyncio.to_thread(put_back)
-        await self._pipeline.look(path)
+        raw = await asyncio.to_thread(lambda: self._history.read(self._version(key, version_id)))
+        await self._scribe.change(path, lambda _now: raw, why="restore", keep=True)
 
     async def log(self, *, note_id: str = "", limit: int = 50) -> tuple[Write, ...]:
         """The newest writes, newest first."""
-        entries = await asyncio.to_thread(lambda: self._writer.log.entries(note_id=note_id, limit=limit))
+        entries = await asyncio.to_thread(lambda: self._log.entries(note_id=note_id, limit=limit))
         return tuple(_written(entry) for entry in entries)
 
     async def newest(self, note_id: str) -> str:
@@ -94,12 +86,7 @@ class Versions:
 
     async def undo(self, entry_id: str) -> tuple[str, ...]:
         """Take a write, or its group, back; the paths. Raises BadInput, VaultError; then nothing was changed."""
-        receipts = await asyncio.to_thread(undo, self._writer, self._reader, entry_id)
-        entries = self._writer.log.group(entry_id)
-        touched = {receipt.path for receipt in receipts}
-        touched |= {path for entry in entries for path in (entry.path, entry.target) if path is not None}
-        await self._pipeline.look(*[path for path in touched if not path.startswith(".")])
-        return tuple(sorted(receipt.path for receipt in receipts))
+        return tuple(sorted(receipt.path for receipt in await self._scribe.undo(entry_id)))
 
     def _place(self, note_id: str) -> tuple[NotePath, str]:
         row = self._mirror.get(note_id)
@@ -108,7 +95,7 @@ class Versions:
         return row.path, history_key(row.id if row.has_id else "", row.path)
 
     def _version(self, key: str, version_id: str) -> Version:
-        version = self._writer.history.find(key, version_id)
+        version = self._history.find(key, version_id)
         if version is None:
             raise BadInput(f"version: the memory has no version {version_id!r}")
         return version

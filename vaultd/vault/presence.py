@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from vaultd.core.errors import VaultUnavailable
@@ -11,12 +12,14 @@ from vaultd.core.errors import VaultUnavailable
 class Presence:
     """Remembers what a vault held, so that an empty folder is known for what it is. From any thread.
 
-    Whoever writes into the vault asks it before; one for all, since a writer alone may have seen nothing yet.
+    Whoever writes into the vault asks it before. `knows_notes`: whether the index has notes of the vault, which may have
+    gone before it was looked at.
     """
 
-    def __init__(self, root: Path, state_dir: Path) -> None:
+    def __init__(self, root: Path, state_dir: Path, knows_notes: Callable[[], bool] = lambda: False) -> None:
         self._root = root
         self._state_dir = state_dir
+        self._knows_notes = knows_notes
         self._held_anything = False
         self._had_state = False
         self.look()
@@ -31,7 +34,7 @@ class Presence:
 
     def look(self) -> None:
         """Take note of what the vault holds."""
-        self._held_anything |= _holds_anything(self._root)
+        self._held_anything |= _holds_anything(self._root) or self._knows_notes()
         self._had_state |= self._state_dir.is_dir()
 
     def is_gone(self) -> bool:

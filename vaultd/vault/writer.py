@@ -23,7 +23,7 @@ from vaultd.vault import sync
 from vaultd.vault.atomic import AtomicFile
 from vaultd.vault.codec import checksum, decode
 from vaultd.vault.disk import Disk
-from vaultd.vault.history import History, Version, history_key
+from vaultd.vault.history import History, history_key
 from vaultd.vault.layout import TRASH, Layout
 from vaultd.vault.log import Entry, Operation, WriteLog
 from vaultd.vault.presence import Presence
@@ -220,11 +220,6 @@ class VaultWriter:
             self._void_on_failure(entry, lambda: self._file.remove(place, shown=path))
             self.history.forget(history_key(note_id, path))
             return Receipt(path, None)
-
-    def restore_version(self, path: NotePath, version: Version, *, expected: str, why: str = "restore") -> Receipt:
-        """Put a kept version in the place of the bytes whose checksum is `expected`, which are kept in turn."""
-        raw = self.history.read(version)
-        return self.replace(path, raw, expected=expected, why=why, keep=True)
 
     @contextlib.contextmanager
     def exclusively(self) -> Iterator[None]:
