@@ -112,7 +112,7 @@ def compose(
     store = Store(settings.index.uri or str(state / "index"))
     inbox = Inbox()
     holder: list[Core] = []
-    ground = VaultGround(layout, reader, mirror)
+    ground = VaultGround(layout, reader, mirror, lambda: holder[0].tables is not None)
     pipeline = Pipeline(
         inbox,
         ground,

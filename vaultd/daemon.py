@@ -10,7 +10,7 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -260,11 +260,11 @@ class Daemon:
     async def _open(self) -> None:
         """Until the index is open. Where it can't be, writes are refused meanwhile, and it is tried again."""
         core = self.core
-        opening: Awaitable[None] = asyncio.wrap_future(self._opened)
+        opening = self._opened
         pause_s, longest_s = OPEN_RETRY_S
         while True:
             try:
-                await opening
+                await asyncio.wrap_future(opening)
             except VaultdError as exc:
                 if core.progress.problem != str(exc):
                     log.error("%s", exc)
@@ -279,7 +279,7 @@ class Daemon:
                 gc.enable()
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, longest_s)
-            opening = asyncio.to_thread(core.open_index)
+            opening = core.begin_opening()
 
     async def _stop(self) -> None:
         notify("STOPPING=1")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
+import json
 import logging
+import threading
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from pathlib import Path
 
 import numpy as np
 
-from vaultd.core.errors import IndexUnavailable, ModelError, VaultdError
+from vaultd.config.files import read_text, write_text
+from vaultd.core.errors import IndexUnavailable, VaultdError
 from vaultd.core.note import FileStamp, NotePath
 from vaultd.embedding import Model
 from vaultd.index.embedding import EmbeddingQueue
@@ -46,6 +49,23 @@ REFIT_GROWTH = 1.25  # of the vectors that the centring was last fitted to
 REFIT_FROM = 20
 
 
+def _in_thread(work: Callable[[], None], name: str) -> Future[None]:
+    """What work comes to, in a thread that ends with the process at the latest."""
+    future: Future[None] = Future()
+    future.set_running_or_notify_cancel()  # who waits may give up, and the thread goes on
+
+    def run() -> None:
+        try:
+            work()
+        except Exception as exc:  # noqa: BLE001 – handed on to who waits
+            future.set_exception(exc)
+        else:
+            future.set_result(None)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return future
+
+
 @dataclass(slots=True)
 class LiveSettings:
     """The settings in force; `replace` them while running where a key is hot."""
@@ -60,10 +80,15 @@ class LiveSettings:
 class VaultGround:
     """What the pipeline asks of vault and index."""
 
-    def __init__(self, layout: Layout, reader: VaultReader, mirror: Mirror) -> None:
+    def __init__(self, layout: Layout, reader: VaultReader, mirror: Mirror, is_open: Callable[[], bool]) -> None:
         self._layout = layout
         self._reader = reader
         self._mirror = mirror
+        self._is_open = is_open
+
+    def is_open(self) -> bool:
+        """Whether the index is open."""
+        return self._is_open()
 
     def available(self) -> bool:
         """Whether the root is there and holds anything."""
@@ -124,6 +149,8 @@ class Core:
     indexer: Indexer | None = None
     queue: EmbeddingQueue | None = None
     fitted_to: int = 0
+    _applying: threading.Lock = field(default_factory=threading.Lock)
+    _closing: bool = False
     tail: LogTail = field(default_factory=LogTail)
     listeners: list[Callable[[BatchReport], None]] = field(default_factory=list)
     import_listeners: list[Callable[[ImportStatus], None]] = field(default_factory=list)
@@ -145,28 +172,43 @@ class Core:
         self._fit(embeddings)
         for keys, vectors, shares in embeddings:
             self.mirror.add_vectors(keys, vectors, shares)
-        self.tables = TableWriter(
+        tables = TableWriter(
             self.store, {row.id for row in loaded.rows}, model=self._model_name, on_lost=self._put_all_anew
         )
-        self.tables.start()
+        tables.start()
         self.indexer = Indexer(
             self.reader,
             self.place_of,
             self.mirror,
-            self.tables,
+            tables,
             self.reinforce.use_of,
             self.key_of,
             self.zone,
             Ancestry(self.layout.root).is_elder,
+            self.layout.is_note,
         )
         if self.model.embedder is not None:
             self.queue = EmbeddingQueue(
-                self.model.embedder, self._body, self.mirror, self.tables, self.key_of, on_progress=self.refit
+                self.model.embedder, self._body, self.mirror, tables, self.key_of, on_progress=self.refit
             )
+        self._notice_another_reading()
+        self.tables = tables
 
     @property
     def _model_name(self) -> str:
         return self.model.name or "none"
+
+    def _notice_another_reading(self) -> None:
+        """Rows say how notes were read; where the settings now read them otherwise, all are read anew."""
+        vault, root = self.settings().vault, self.settings().memory.root
+        reading = json.dumps([root, sorted(vault.exclude), str(self.zone)])
+        kept = self.state / "reading.json"
+        before = read_text(kept)
+        if before is not None and before != reading:
+            log.info("memory.root, vault.exclude or the time zone has changed; all notes are read anew")
+            self._put_all_anew()
+        if before != reading:
+            write_text(kept, reading)
 
     def _snapshot(self) -> Snapshot | None:
         return None if self.store.folder is None else Snapshot(self.store.folder, self._model_name)
@@ -202,11 +244,14 @@ class Core:
             for path in paths:
                 self.inbox.put(Touch(path, Ring.CHANGED))
 
-    def load_model(self) -> None:
-        """Make the embedding model ready; what is wrong with it is told at the first text. Blocks."""
+    def begin_opening(self) -> Future[None]:
+        """Have the index opened in a thread of its own, for which a stop need not wait."""
+        return _in_thread(self.open_index, "opening")
+
+    def begin_loading_model(self) -> None:
+        """Have the embedding model made ready; what is wrong with it is told at the first text."""
         if self.model.embedder is not None:
-            with contextlib.suppress(ModelError):
-                self.model.embedder.load()
+            _in_thread(self.model.embedder.load, "model")
 
     def _fit(self, batches: Sequence[Batch]) -> None:
         """Centre the vectors for this vault, before they come in."""
@@ -221,7 +266,11 @@ class Core:
             return
         if self.tables is None or not self.tables.flush():
             return
-        batches = list(self.store.embeddings())
+        try:
+            batches = list(self.store.embeddings())
+        except IndexUnavailable as exc:
+            log.warning("%s", exc)
+            return
         if not batches:
             return
         vectors = np.concatenate([vectors for _, vectors, _ in batches])
@@ -243,10 +292,11 @@ class Core:
         return None if note is None else note.body
 
     def apply(self, paths: Sequence[NotePath], admits: Callable[[Sequence[NotePath]], bool]) -> BatchReport:
-        """Have the indexer look at a batch. Blocks."""
-        if self.indexer is None:
-            raise IndexUnavailable("the index is not open yet")
-        return self.indexer.apply(paths, admits)
+        """Have the indexer look at a batch. Blocks. Raises IndexUnavailable before the index is open, and after `close`."""
+        with self._applying:
+            if self.indexer is None or self._closing:
+                raise IndexUnavailable("the index is not open")
+            return self.indexer.apply(paths, admits)
 
     def on_batch(self, report: BatchReport) -> None:
         """A batch was applied: what changed gets its embeddings, and listeners hear of it."""
@@ -268,19 +318,28 @@ class Core:
         return Difference(appeared, found.changed, vanished)
 
     def close(self) -> None:
-        """Flush and let go. Blocks."""
+        """Flush and let go; a batch that a thread is still at is over first. Blocks."""
+        self._closing = True
         if self.queue is not None:
             self.queue.close()
+        with self._applying:
+            self._close_index()
+        self.services.meaning.close()
+        self.services.card_care.close()
+        if self.model.embedder is not None:
+            self.model.embedder.close()
+
+    def _close_index(self) -> None:
         whole = self.tables is not None and self.tables.close()
         try:
             self.journal.flush()
         except VaultdError as exc:
             log.warning("%s", exc)
+        if self.tables is None:  # its opening may still be under way, and is left alone
+            return
         snapshot = self._snapshot()
         if snapshot is not None and whole:
-            snapshot.keep(self.mirror.loaded(), self.store.embeddings)
+            snapshot.keep(self.mirror, self.store.embeddings)
+        elif snapshot is not None:
+            snapshot.drop()  # what is wrong with the tables is noticed by who reads them
         self.store.close()
-        self.services.meaning.close()
-        self.services.card_care.close()
-        if self.model.embedder is not None:
-            self.model.embedder.close()

@@ -13,7 +13,6 @@ import os
 import signal
 import socket
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,14 +68,13 @@ def run(
         listener = _listen(settings, token, any_port=any_port or settings.transport == "stdio")
         gc.disable()  # until the index is open: nearly all that is made by then stays
         core = compose(settings, state, config=config)
-        with ThreadPoolExecutor(2, "opening") as aside:
-            opened = aside.submit(core.open_index)
-            aside.submit(core.load_model)
-            from vaultd.daemon import Daemon
+        opened = core.begin_opening()
+        core.begin_loading_model()
+        from vaultd.daemon import Daemon
 
-            sys.setswitchinterval(0.002)  # the indexer's thread must not keep answers waiting
-            atexit.register(gc.freeze)  # the last collection of all costs seconds and gives nothing back
-            return asyncio.run(Daemon(core, opened, vault, state, token, listener, progress_bar).run())
+        sys.setswitchinterval(0.002)  # the indexer's thread must not keep answers waiting
+        atexit.register(gc.freeze)  # the last collection of all costs seconds and gives nothing back
+        return asyncio.run(Daemon(core, opened, vault, state, token, listener, progress_bar).run())
 
 
 def _listen(settings: Settings, token: str, *, any_port: bool) -> socket.socket:

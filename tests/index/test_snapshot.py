@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tests.fakes import FakeEmbedder
 from tests.running import running, snapshot
+from vaultd.core.bucket import Role
+from vaultd.core.note import NotePath
 from vaultd.index.mirror import Mirror, Use
 from vaultd.index.snapshot import Snapshot
+from vaultd.settings import Settings
 
 QUESTIONS = ({"river": 1.0, "tea": 0.5}, {"rivre": 1.0}, {"实习": 1.0}, {"日常": 1.0})
 
@@ -83,7 +87,7 @@ async def test_a_start_from_it_leaves_the_tables_alone_until_something_changes(k
         assert await asyncio.to_thread(one.core.tables.flush)
 
         assert one.core.store.is_open
-        assert one.core.store.counts() == (len(one.core.mirror),) * 2
+        assert one.core.store.count() == len(one.core.mirror)
         now = snapshot(one.core)
     (tmp_path / "state" / "index" / "snapshot").unlink()
     async with running(tmp_path, no_model=True) as one:
@@ -125,11 +129,88 @@ async def test_tables_that_turn_out_to_lack_notes_are_made_anew(kept, tmp_path):
         await one.core.pipeline.idle()
         assert await asyncio.to_thread(one.core.tables.flush)
 
-        assert one.core.store.counts() == (len(one.core.mirror),) * 2
+        assert one.core.store.count() == len(one.core.mirror)
         now = of(one.core.mirror)[0]
     (folder / "snapshot").unlink()
     async with running(tmp_path, no_model=True) as one:
         assert sorted(one.core.mirror.rows(), key=lambda row: row.id) == sorted(now, key=lambda row: row.id)
+
+
+async def test_a_data_file_that_was_lost_is_noticed_at_the_first_write_and_made_anew(kept, tmp_path):
+    _, folder = kept
+    for file in (folder / "contents.lance" / "data").iterdir():
+        file.unlink()
+    async with running(tmp_path, no_model=True) as one:
+        await one.write(place(1), note(1, "a lantern at the harbour"))
+        for _ in range(3):
+            assert await asyncio.to_thread(one.core.tables.flush)
+            await one.core.pipeline.idle()
+
+        assert one.core.tables.problem == ""
+        now = of(one.core.mirror)[0]
+    (folder / "snapshot").unlink()
+    async with running(tmp_path, no_model=True) as one:
+        assert sorted(one.core.mirror.rows(), key=lambda row: row.id) == sorted(now, key=lambda row: row.id)
+
+
+async def test_a_note_that_cannot_be_read_does_not_have_the_tables_made_anew_again_and_again(kept, tmp_path):
+    _, folder = kept
+    async with running(tmp_path, no_model=True) as one:
+        shutil.rmtree(folder / "notes.lance")
+        await one.write(place(5), b"---\nid: 000000000005\n---\n\xff\xfe broken \xff")
+        for _ in range(3):
+            assert await asyncio.to_thread(one.core.tables.flush)
+            await one.core.pipeline.idle()
+
+    async with running(tmp_path, no_model=True) as one:
+        await one.write(place(1), note(1, "a lantern at the harbour"))
+        assert await asyncio.to_thread(one.core.tables.flush)
+
+        assert one.core.pipeline.waiting == 0
+        assert one.core.indexer.anew == set()
+
+
+@pytest.mark.parametrize("moment", [0.0, 0.01, 0.03, 0.06])
+async def test_a_stop_in_the_middle_of_a_batch_keeps_nothing_torn(tmp_path, moment):
+    async with running(tmp_path, no_model=True) as one:
+        await a_life(one)
+        for number in range(100, 300):
+            text = " ".join(f"word{number}x{i}" for i in range(200))
+            (one.vault / place(number)).write_text(note(number, text))
+        one.core.pipeline.put_all([NotePath(place(number)) for number in range(100, 300)])
+        await asyncio.sleep(moment)
+
+    kept = Snapshot(tmp_path / "state" / "index", "none").read()
+
+    assert kept is not None
+    mirror = Mirror()
+    mirror.load(kept[0], lambda _id: Use(0.0, None))
+    assert len(mirror.body_words) == len(mirror.title_words) == len(mirror)
+    assert mirror.word_scores({"note": 1.0}).scores.shape == (mirror.slots,)
+    async with running(tmp_path, no_model=True) as one:
+        assert len(one.core.mirror) == len(list(one.vault.rglob("*.md")))
+
+
+async def test_what_a_person_excludes_leaves_at_the_next_start(kept, tmp_path):
+    base = Settings()
+    excluding = replace(base, vault=replace(base.vault, exclude=("dynamic/日常/1*",)))
+
+    async with running(tmp_path, no_model=True, settings=excluding) as one:
+        assert one.core.mirror.by_path(place(1)) is None
+        assert one.core.mirror.by_path(place(2)) is not None
+        assert await one.reconcile() == 0
+
+
+async def test_notes_are_read_anew_when_the_settings_read_them_otherwise(kept, tmp_path):
+    base = Settings()
+    async with running(tmp_path, no_model=True) as one:
+        assert one.core.mirror.by_path(place(1)).role is Role.BUCKET
+
+    async with running(
+        tmp_path, no_model=True, settings=replace(base, memory=replace(base.memory, root="mine"))
+    ) as one:
+        await one.core.pipeline.idle()
+        assert one.core.mirror.by_path(place(1)).role is Role.OWN
 
 
 async def test_embeddings_are_kept_and_asked_for_no_more(tmp_path):

@@ -58,6 +58,7 @@ class Indexer:
     """Looks at paths and makes mirror and tables say what the files say. Called from one thread at a time.
 
     `aside` are the numbered copies that cloud drives put beside a note, as they were when they were last looked at.
+    Where `is_note` says no, a note is gone for the index, though its file may be there: a person excluded it.
     Notes at paths in `anew` are stored once as if the index did not know them. `is_elder` says whether the first path
     takes the id from the second, which the index knows to have it, whatever was seen here.
     """
@@ -72,6 +73,7 @@ class Indexer:
         key_of: Callable[[str], bytes],
         zone: tzinfo = UTC,
         is_elder: Callable[[NotePath, NotePath], bool] = lambda _one, _other: False,
+        is_note: Callable[[str], bool] = lambda _: True,
     ) -> None:
         self._files = files
         self._place_of = place_of
@@ -81,6 +83,7 @@ class Indexer:
         self._key_of = key_of
         self._zone = zone
         self._is_elder = is_elder
+        self._is_note = is_note
         self.aside: dict[NotePath, FileStamp] = {}
         self.anew: set[NotePath] = set()
 
@@ -96,7 +99,7 @@ class Indexer:
         gone: list[NotePath] = []
         for path in report.looked:
             try:
-                note = self._files.read(path)
+                note = self._files.read(path) if self._is_note(path) else None
             except Exception:
                 log.exception("could not look at %s", path)
                 report.failed.append(path)

@@ -328,8 +328,13 @@ class Mirror:
                 slots=slots,
                 passages=[self.vectors.passages(slot) for slot in slots],
                 body_words=self.body_words,
-                heads=Heads(self.title_words, self.tags, self.domains),
+                heads=self.heads,
             )
+
+    @property
+    def heads(self) -> Heads:
+        """What is found of names, domains and tags."""
+        return Heads(self.title_words, self.tags, self.domains)
 
     def _changed(self) -> None:
         self.generation += 1

@@ -27,7 +27,7 @@ from vaultd.config.files import PRIVATE
 from vaultd.core.errors import IndexUnavailable
 from vaultd.index.flatrows import flat_rows, rows_of
 from vaultd.index.labels import Labels
-from vaultd.index.mirror import Heads, Loaded
+from vaultd.index.mirror import Heads, Loaded, Mirror
 from vaultd.index.postings import Postings
 from vaultd.index.rows import Row
 from vaultd.index.schema import SCHEMA_VERSION, embedding_tables
@@ -50,8 +50,8 @@ class Snapshot:
         self._model = model
         self._path = folder / "snapshot"
 
-    def keep(self, loaded: Loaded, embeddings: Callable[[], Iterable[Batch]]) -> None:
-        """Keep this, unless it is kept already. The tables hold all of it, and nobody writes to them any more."""
+    def keep(self, mirror: Mirror, embeddings: Callable[[], Iterable[Batch]]) -> None:
+        """Keep what a mirror holds, unless it is kept already. The tables hold all of it, and nobody writes any more."""
         fresh = self._path.with_suffix(".new")
         try:
             mark = self._mark()
@@ -60,8 +60,8 @@ class Snapshot:
             with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE), "wb") as file:
                 file.write(mark)
                 checksum = 0
-                for part in (_packed(loaded), *_packed_embeddings(embeddings())):
-                    for piece in (_SIZE.pack(len(part)), part):
+                for part in (_packed(mirror), *_packed_embeddings(embeddings())):
+                    for piece in (_SIZE.pack(sum(len(piece) for piece in part)), *part):
                         file.write(piece)
                         checksum = zlib.crc32(piece, checksum)
                 file.write(_CHECKSUM.pack(checksum))
@@ -91,7 +91,16 @@ class Snapshot:
             (size,) = _SIZE.unpack_from(content)
             parts.append(content[_SIZE.size : _SIZE.size + size])
             content, end = content[_SIZE.size + size :], end - _SIZE.size - size
-        return _unpacked(parts[0]), _unpacked_embeddings(*parts[1:])
+        try:
+            return _unpacked(parts[0]), _unpacked_embeddings(*parts[1:])
+        except (EOFError, IndexError, KeyError, TypeError, ValueError) as exc:
+            log.warning("what was kept for a quick start is not what it should be: %s", exc)
+            return None
+
+    def drop(self) -> None:
+        """Keep nothing."""
+        with contextlib.suppress(OSError):
+            self._path.unlink(missing_ok=True)
 
     def _head(self) -> bytes:
         try:
@@ -115,19 +124,21 @@ class Snapshot:
         return hashlib.blake2b(repr(held).encode(), digest_size=_MARK_BYTES).digest()
 
 
-def _packed(loaded: Loaded) -> bytes:
-    heads = loaded.heads or Heads.of(loaded.rows, loaded.slots)
-    return marshal.dumps(
-        {
-            "rows": flat_rows(loaded.rows),
-            "slots": list(loaded.slots),
-            "passages": [[(ref.key, ref.start, ref.end) for ref in refs] for refs in loaded.passages],
-            "body_words": loaded.body_words.flat(),
-            "title_words": heads.title_words.flat(),
-            "tags": heads.tags.slots,
-            "domains": heads.domains.slots,
-        }
-    )
+def _packed(mirror: Mirror) -> list[bytes | memoryview]:
+    with mirror.lock:
+        loaded, heads = mirror.loaded(), mirror.heads
+        content = marshal.dumps(
+            {
+                "rows": flat_rows(loaded.rows),
+                "slots": list(loaded.slots),
+                "passages": [[(ref.key, ref.start, ref.end) for ref in refs] for refs in loaded.passages],
+                "body_words": loaded.body_words.flat(),
+                "title_words": heads.title_words.flat(),
+                "tags": heads.tags.slots,
+                "domains": heads.domains.slots,
+            }
+        )
+    return [content]
 
 
 def _unpacked(part: memoryview) -> Loaded:
@@ -141,13 +152,12 @@ def _unpacked(part: memoryview) -> Loaded:
     )
 
 
-def _packed_embeddings(batches: Iterable[Batch]) -> Iterator[bytes | memoryview]:
-    """Keys, shares of CJK, vectors: each in one piece."""
-    keys, vectors, shares = zip(*batches, strict=True) if (batches := list(batches)) else ((), (), ())
-    yield b"".join(key for some in keys for key in some)
-    for arrays in (shares, vectors):
-        joined = np.concatenate(arrays).astype(np.float32, copy=False) if arrays else np.zeros(0, np.float32)
-        yield joined.reshape(-1).view(np.uint8).data
+def _packed_embeddings(batches: Iterable[Batch]) -> Iterator[list[bytes | memoryview]]:
+    """Keys, shares of CJK, vectors: the pieces of each."""
+    batches = list(batches)
+    yield [b"".join(keys) for keys, _, _ in batches]
+    for arrays in ([shares for _, _, shares in batches], [vectors for _, vectors, _ in batches]):
+        yield [np.ascontiguousarray(array, np.float32).reshape(-1).view(np.uint8).data for array in arrays]
 
 
 def _unpacked_embeddings(keys: memoryview, shares: memoryview, vectors: memoryview) -> list[Batch]:

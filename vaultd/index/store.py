@@ -184,10 +184,18 @@ class Store:
 
     # -- reading --------------------------------------------------------------------------------------------------
 
-    def counts(self) -> tuple[int, int]:
-        """How many rows `notes` and `contents` have. Raises IndexUnavailable."""
+    def count(self) -> int:
+        """How many notes the tables have. Raises IndexUnavailable."""
         with _mapped("read the index"):
-            return self._tables["notes"].count_rows(), self._tables["contents"].count_rows()
+            return int(self._tables["notes"].count_rows())
+
+    def is_readable(self) -> bool:
+        """Whether all that the tables say of notes can be read. Costs as much as `load`."""
+        try:
+            self.load()
+        except IndexUnavailable:
+            return False
+        return True
 
     def load(self) -> Loaded:
         """All rows with their passages and words.

@@ -60,6 +60,7 @@ class TableWriter:
         self._known = known
         self._model = model
         self._on_lost = on_lost
+        self._trusted = store.is_open
         self._monotonic = monotonic
         self._pending = _Pending()
         self._condition = threading.Condition()
@@ -184,25 +185,42 @@ class TableWriter:
         try:
             self._write_all(batch)
         except (StorageFull, IndexUnavailable) as exc:
-            self._problem = str(exc)
             log.error("%s", exc)
+            mended = isinstance(exc, IndexUnavailable) and not self._problem and self._mend()
+            self._problem = str(exc)
             with self._condition:
                 self._give_back(batch)
-                if not self._stopping:
+                if not self._stopping and not mended:
                     self._condition.wait(RETRY_AFTER_S)
         else:
             self._problem = ""
 
     def _open_store(self) -> None:
-        self._store.open(self._model)
-        if self._store.counts() != (len(self._known), len(self._known)):
-            log.warning("the tables of the index lack notes; they are made anew")
-            self._store.clear()
-            self._known.clear()
-            self._on_lost()
+        if not self._store.is_open:
+            self._store.open(self._model)
+        if self._store.count() != len(self._known):
+            self._start_anew()
+        self._trusted = True
+
+    def _start_anew(self) -> None:
+        log.warning("the tables of the index lack notes, or cannot be read; they are made anew")
+        self._store.clear()
+        self._known.clear()
+        self._on_lost()
+
+    def _mend(self) -> bool:
+        """Make tables of this machine anew where they can't be read, and thus will not take a change; whether it was so."""
+        try:
+            damaged = self._store.folder is not None and self._store.is_open and not self._store.is_readable()
+            if damaged:
+                self._start_anew()
+        except (StorageFull, IndexUnavailable) as exc:
+            log.error("%s", exc)
+            return False
+        return damaged
 
     def _write_all(self, batch: _Pending) -> None:
-        if not self._store.is_open:
+        if not self._trusted:
             self._open_store()
         gone = batch.gone & self._known
         if gone:

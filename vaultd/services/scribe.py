@@ -60,7 +60,7 @@ class Scribe:
 
     async def _write(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Nothing is written that could not be looked at afterwards: it would be told as failed, and be there."""
-        self._pipeline.demand_index()
+        await self._pipeline.opened()
         return await asyncio.to_thread(work, *args, **kwargs)
 
     async def create(self, path: NotePath, raw: bytes, *, why: str, free_name: bool = True) -> Receipt:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from vaultd.core.errors import VaultdError, VaultUnavailable
+from vaultd.core.errors import IndexUnavailable, VaultdError, VaultUnavailable
 from vaultd.core.note import FileStamp, NotePath, Receipt
 from vaultd.index.indexer import BatchReport
 from vaultd.watch.debounce import EMPTIED_HOLD_S, QUIET_S, RENAMED_QUIET_S, Debounce
@@ -22,11 +22,16 @@ log = logging.getLogger(__name__)
 BATCH = 256  # paths at once: small enough that others get their turn and progress shows
 _QUIET_OF = {Ring.CHANGED: QUIET_S, Ring.RENAMED: RENAMED_QUIET_S}
 ROOT_GONE_RETRY_S = 2.0
+OPEN_PATIENCE_S = 10.0  # what an answer waits for after a start, so that it is not empty without need
+OPEN_POLL_S = 0.02
 _GONE = "the vault's folder is missing or empty; mount it again, the memory is kept"
 
 
 class Ground(Protocol):
     """What the pipeline needs to know of the vault."""
+
+    def is_open(self) -> bool:
+        """Whether the index is open."""
 
     def available(self) -> bool:
         """Whether the vault's root is there and not emptied."""
@@ -116,9 +121,10 @@ class Pipeline:
     async def look(self, *paths: NotePath) -> None:
         """Look at these paths at once; returns when the index says what the files say.
 
-        Raises VaultUnavailable, and what `demand_index` raises.
+        Raises VaultUnavailable, and what `opened` raises.
         """
-        self.demand_index()
+        if self._refusal is not None:
+            raise self._refusal
         loop = asyncio.get_running_loop()
         futures = [loop.create_future() for _ in paths]
         for path, future in zip(paths, futures, strict=True):
@@ -149,10 +155,18 @@ class Pipeline:
             urgent, self._urgent = self._urgent, {}
             self._put_off(urgent, problem)
 
-    def demand_index(self) -> None:
-        """Raises what is wrong with the index while it can't be opened."""
-        if self._refusal is not None:
-            raise self._refusal
+    async def opened(self, patience_s: float = OPEN_PATIENCE_S) -> None:
+        """Returns once the index is open.
+
+        Raises what is wrong with it where it can't be opened, IndexUnavailable where that takes longer than `patience_s`.
+        """
+        deadline = self._monotonic() + patience_s
+        while not self._ground.is_open():
+            if self._refusal is not None:
+                raise self._refusal
+            if self._monotonic() >= deadline:
+                raise IndexUnavailable("the index is still being opened; try again in a moment")
+            await asyncio.sleep(OPEN_POLL_S)
 
     def demand_vault(self) -> None:
         """Raises VaultUnavailable where the index has notes and the vault's folder is missing or empty. From any thread."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,7 +15,7 @@ from vaultd.web.buckets import Buckets
 from vaultd.web.cards import CardEndpoints
 from vaultd.web.conversations import ConversationEndpoints
 from vaultd.web.decay import Decay
-from vaultd.web.endpoints import Endpoint, answered, routes_of
+from vaultd.web.endpoints import Endpoint, Handler, answered, routes_of
 from vaultd.web.health import HealthEndpoints
 from vaultd.web.hooks import Hooks
 from vaultd.web.imports import Imports
@@ -32,7 +33,7 @@ def api_endpoints(
     services: Services, *, status: Callable[[], Mapping[str, object]], breath: Text, dream: Text
 ) -> list[Endpoint]:
     """All endpoints of the API but the gateway's."""
-    return [
+    of_notes = [
         *Buckets(services).endpoints(),
         *VersionEndpoints(services).endpoints(),
         *Search(services).endpoints(),
@@ -40,6 +41,9 @@ def api_endpoints(
         *ConversationEndpoints(services.conversations).endpoints(),
         *NetworkEndpoint(services).endpoints(),
         *Decay(services).endpoints(),
+    ]
+    return [
+        *(replace(one, handler=_once_open(one.handler, services.health.opened)) for one in of_notes),
         *Config(services).endpoints(),
         *HealthEndpoints(services, status).endpoints(),
         *Imports(services.importer).endpoints(),
@@ -47,6 +51,16 @@ def api_endpoints(
         *Upkeep(services).endpoints(),
         *Hooks(breath, dream).endpoints(),
     ]
+
+
+def _once_open(handler: Handler, opened: Callable[[], Awaitable[None]]) -> Handler:
+    """The handler, once the index is open: an answer out of an empty one would be wrong."""
+
+    async def waiting(request: Request) -> Response:
+        await opened()
+        return await handler(request)
+
+    return waiting
 
 
 def api_routes(endpoints: Sequence[Endpoint], *, version: str) -> list[BaseRoute]:
