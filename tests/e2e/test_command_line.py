@@ -117,6 +117,18 @@ def test_stop_ends_the_daemon_however_it_was_started(account, demo):
     assert account.run("stop").stdout.startswith("no daemon serves ")
 
 
+def test_stop_ends_a_daemon_of_an_earlier_version(account, demo):
+    ready(account)
+    (named,) = account.home.rglob("daemon.pid")
+    named.unlink()  # it told its number in the runtime file alone
+
+    stopped = account.run("stop")
+
+    assert (stopped.returncode, stopped.stderr) == (0, "")
+    assert stopped.stdout.endswith(f"is served no more (process {demo.pid} has ended)\n")
+    assert demo.wait(PATIENCE_S) == 0
+
+
 def test_a_daemon_that_is_starting_is_told_and_stopped_in_good_order(account):
     assert account.run_plain("demo", "demo", "--copy-only").returncode == 0
     starting = account.start("serve", "--port", "0", "--config", str(account.config))

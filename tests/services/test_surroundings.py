@@ -63,6 +63,26 @@ async def test_a_torn_journal_is_named_by_line_and_written_anew_with_every_count
         assert json.loads(place.read_bytes())["t"] == 1
 
 
+async def test_counts_put_aside_under_an_earlier_machine_id_are_named_and_count_where_they_are_moved_to(
+    tmp_path, clock
+):
+    async with running(tmp_path, clock=clock) as r:
+        await r.write("dynamic/a/walk.md", WALK)
+        for machine in (THERE, machine_id(r.core.state)):
+            (r.core.state / f"activations-{machine}.jsonl").write_text(line("a1b2c3d4e5f6", 3.0))
+        left = r.core.state / f"activations-{THERE}.jsonl"
+
+        (named,) = [one for one in await r.core.services.doctor() if "count nowhere" in one.what]
+        left.rename(journal_of(r, THERE, left.name))
+        await r.core.services.housekeeping()
+
+        assert (named.level, named.where) == ("warning", "state folder")
+        assert named.what.startswith(left.name)
+        assert named.mend.startswith(f"move {left} into the vault's .vaultd/machines/{THERE}")
+        assert r.core.mirror.activation_count("a1b2c3d4e5f6") == 3
+        assert not [one for one in await r.core.services.doctor() if "count nowhere" in one.what]
+
+
 async def test_a_sync_tool_s_copy_of_the_journal_is_joined_and_no_count_comes_twice(tmp_path, clock):
     async with running(tmp_path, clock=clock) as r:
         await r.write("dynamic/a/walk.md", WALK)

@@ -12,7 +12,7 @@ import click
 
 from vaultd.cli.options import load_settings, state_of, vault_of, vault_options
 from vaultd.cli.output import Failure, say
-from vaultd.config.runtime import is_alive, lock_holder
+from vaultd.config.runtime import find_daemon, is_alive, lock_holder, read_runtime
 
 LONGEST_S: Final = 20.0  # calls under way are answered, and what is in memory is written
 _LAST_STEPS_S: Final = 2.0  # of a process that serves no more
@@ -35,6 +35,8 @@ def stop(config: Path | None, vault: Path | None) -> None:
     settings = load_settings(config, vault).settings
     vault, state = vault_of(settings), state_of(settings)
     pid = lock_holder(state)
+    if pid is None and (answering := find_daemon(vault, settings.state_dir)) is not None:
+        pid = answering.pid  # of an earlier version, which did not name itself as the holder
     if pid is None:
         say(f"no daemon serves {vault}")
         return
@@ -50,10 +52,15 @@ def stop(config: Path | None, vault: Path | None) -> None:
 
 
 def _ended(pid: int, state: Path) -> bool:
-    """Wait for the end of a daemon: of its process, or, where nobody reaps that, of its holding the lock."""
+    """Wait for the end of a daemon: of its process, or, where nobody reaps that, of its serving."""
     deadline = time.monotonic() + LONGEST_S
     while is_alive(pid) and time.monotonic() < deadline:
-        if lock_holder(state) != pid:
+        if not _serves(pid, state):
             deadline = min(deadline, time.monotonic() + _LAST_STEPS_S)
         time.sleep(_LOOK_EVERY_S)
-    return lock_holder(state) != pid
+    return not _serves(pid, state)
+
+
+def _serves(pid: int, state: Path) -> bool:
+    left = read_runtime(state)
+    return lock_holder(state) == pid or (left is not None and left.pid == pid and is_alive(pid))

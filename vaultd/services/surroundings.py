@@ -54,6 +54,7 @@ class Surroundings:
             yield Finding("error", f"Python {sys.version.split()[0]} is too old", "environment", "use 3.11 or newer")
         yield from self._disks()
         yield from self._ledgers()
+        yield from self._aside()
         yield from self._leftovers()
         yield from self._model()
 
@@ -102,9 +103,21 @@ class Surroundings:
     def _silence(self, machine: str, changed: list[datetime]) -> Iterator[Finding]:
         silent = self._clock() - max(changed)
         if silent > SILENT_AFTER:
-            folder = f"{self._path(self._layout.state_dir)}/machines/{machine}"
+            folder = self._folder_of(machine)
             what = f"this machine has told nothing for {silent.days} days; what it counted still counts"
             yield Finding("hint", what, folder, "nothing; where that machine is gone for good, delete the folder")
+
+    def _aside(self) -> Iterator[Finding]:
+        """Counts that wait outside the vault for a journal that this machine no longer writes."""
+        for place in sorted(self._state.glob("activations-*.jsonl")):
+            machine = place.stem.removeprefix("activations-")
+            if machine != self._machine:
+                what = f"{place.name} holds counts of an id that this machine had before; they count nowhere"
+                mend = f"move {place} into the vault's {self._folder_of(machine)}, where they count"
+                yield Finding("warning", what, "state folder", mend)
+
+    def _folder_of(self, machine: str) -> str:
+        return f"{self._path(self._layout.state_dir)}/machines/{machine}"
 
     def _leftovers(self) -> Iterator[Finding]:
         with self._writer.exclusively():
