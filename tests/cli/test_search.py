@@ -23,7 +23,7 @@ def answers(daemon, path: str, *items, notices=(), words=()) -> None:
 
 
 def test_a_hit_is_told_with_what_it_takes_to_open_it(run, daemon):
-    answers(daemon, "/api/search?q=gasket+drawer&limit=10", HIT, words=["gasket"])
+    answers(daemon, "/api/search?q=gasket+drawer&limit=5", HIT, words=["gasket"])
 
     result = run("search", "gasket", "drawer")
 
@@ -37,7 +37,7 @@ def test_a_hit_is_told_with_what_it_takes_to_open_it(run, daemon):
 
 
 def test_a_note_of_ones_own_is_named_by_its_path(run, daemon):
-    answers(daemon, "/api/search?q=x&limit=10", {**HIT, "kind": "own", "path": "Journal/May.md", "fate": "own"})
+    answers(daemon, "/api/search?q=x&limit=5", {**HIT, "kind": "own", "path": "Journal/May.md", "fate": "own"})
 
     assert "Journal/May.md · 2026-05-17 · home · your note\n" in run("search", "x").stdout
 
@@ -51,13 +51,13 @@ def test_filters_go_to_the_daemon(run, daemon):
 
 
 def test_json_is_the_daemons_answer(run, daemon):
-    answers(daemon, "/api/search?q=x&limit=10", HIT)
+    answers(daemon, "/api/search?q=x&limit=5", HIT)
 
     assert json.loads(run("search", "x", "--json").stdout)["items"] == [HIT]
 
 
 def test_nothing_found_is_said_and_so_is_what_was_missing(run, daemon):
-    answers(daemon, "/api/search?q=x&limit=10", notices=["no_embeddings"])
+    answers(daemon, "/api/search?q=x&limit=5", notices=["no_embeddings"])
 
     result = run("search", "x")
 
@@ -66,7 +66,7 @@ def test_nothing_found_is_said_and_so_is_what_was_missing(run, daemon):
 
 
 def test_what_the_daemon_refuses_is_one_line(run, daemon):
-    daemon.answers["GET", "/api/search?q=x&limit=10&date_from=soon"] = (
+    daemon.answers["GET", "/api/search?q=x&limit=5&date_from=soon"] = (
         400,
         {"error": {"code": "bad_input", "message": "date_from: 'soon' is no date"}},
     )

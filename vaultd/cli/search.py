@@ -25,7 +25,7 @@ _MARKS: Final[Mapping[str, str]] = {"semantic": "by meaning", "own": "your note"
 @click.argument("words", nargs=-1, required=True)
 @vault_options
 @json_option
-@click.option("--limit", "-n", type=click.IntRange(1, 50), default=10, show_default=True, help="Most hits.")
+@click.option("--limit", "-n", type=click.IntRange(1, 50), help="Most hits; else matching.max_results.")
 @click.option("--domain", metavar="NAMES", help="Only in these topic areas, comma-separated.")
 @click.option("--tags", metavar="NAMES", help="Only with these tags, comma-separated.")
 @click.option("--from", "date_from", metavar="DATE", help="2026, 2026-05 or 2026-05-17.")
@@ -35,7 +35,7 @@ def search(
     config: Path | None,
     vault: Path | None,
     as_json: bool,
-    limit: int,
+    limit: int | None,
     domain: str | None,
     tags: str | None,
     date_from: str | None,
@@ -51,10 +51,14 @@ def search(
       vaultd search 实习 offer -n 3
       vaultd search "what did I promise last May" --json
     """
-    query: dict[str, str | int | float] = {"q": " ".join(words), "limit": limit}
+    found = load_settings(config, vault)
+    query: dict[str, str | int | float] = {
+        "q": " ".join(words),
+        "limit": limit or found.settings.matching.max_results,
+    }
     given = {"domain": domain, "tags": tags, "date_from": date_from, "date_to": date_to}
     query |= {key: value for key, value in given.items() if value}
-    answer = reach(load_settings(config, vault)).get("/api/search", query)
+    answer = reach(found).get("/api/search", query)
     if as_json:
         print_json(answer)
         return

@@ -25,7 +25,7 @@ class MatchingSettings:
         metadata=rule("match score that a memory needs to be found", low=0.0, high=100.0, hot=True),
     )
     max_results: int = field(
-        default=5, metadata=rule("matches returned where the caller names no limit", low=1, high=50, hot=True)
+        default=5, metadata=rule("memories that `vaultd search` shows without --limit", low=1, high=50, hot=True)
     )
 
 
