@@ -104,7 +104,8 @@ class Rounds:
                 if found and why not in ("start", "asked for"):
                     await asyncio.sleep(DRIFT_SETTLE_S)
                     with contextlib.suppress(TimeoutError):  # where something changes all the time
-                        await asyncio.wait_for(core.pipeline.idle(), DRIFT_SETTLE_S)
+                        async with asyncio.timeout(DRIFT_SETTLE_S):
+                            await core.pipeline.idle()
                     found = (await asyncio.to_thread(core.compare)).lasting_since(found)
             except VaultUnavailable as exc:
                 core.progress.problem = str(exc)

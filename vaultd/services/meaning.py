@@ -80,7 +80,8 @@ class Meaning:
         """What the model says, unless it fails or takes too long: then words alone have to do."""
         call = asyncio.get_running_loop().run_in_executor(self._threads, embed)
         try:
-            vector = await asyncio.wait_for(asyncio.shield(call), patience_s)
+            async with asyncio.timeout(patience_s):
+                vector = await asyncio.shield(call)
         except TimeoutError:
             call.add_done_callback(_forget)
             self.problem = f"the embedding model did not answer within {patience_s:g} s"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections import deque
 from dataclasses import dataclass
@@ -67,10 +68,9 @@ class Inbox:
 
     async def wait(self, timeout_s: float | None) -> None:
         """Until something is put in, or the time is over."""
-        try:
-            await asyncio.wait_for(self._event.wait(), timeout_s)
-        except TimeoutError:
-            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):  # Python 3.11's wait_for forgets a cancellation that comes with the event
+                await self._event.wait()
 
     def __len__(self) -> int:
         return len(self._touches)
