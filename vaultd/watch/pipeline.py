@@ -161,8 +161,8 @@ class Pipeline:
         Raises what is wrong with it where it can't be opened, IndexUnavailable where that takes longer than `patience_s`.
         """
         deadline = self._monotonic() + patience_s
-        while not self._ground.is_open():
-            if self._refusal is not None:
+        while self._refusal is not None or not self._ground.is_open():
+            if self._refusal is not None:  # `look` would be refused too
                 raise self._refusal
             if self._monotonic() >= deadline:
                 raise IndexUnavailable("the index is still being opened; try again in a moment")
