@@ -18,6 +18,7 @@ from vaultd.vault.reader import Scan
 FOLDERS = ("dynamic/日常", "dynamic/work", "dynamic", "permanent", "feel", "archive/日常", "Own", "")
 WORDS = ("harbour", "violin", "面试", "lantern", "marmalade", "很累", "walnut", "offer", "bicycle", "河边")
 MOST_NOTES = 40  # below what counts as a mass deletion
+BROKEN = b"broken: [\n"
 REFUSALS = (UnwritableNote, LostRace, BadInput, NoSuchMemory)
 
 
@@ -56,6 +57,7 @@ class World:
     def __init__(self, r: Running, seed: int) -> None:
         self.r = r
         self.chance = random.Random(seed)
+        (r.vault / ".obsidian").mkdir(exist_ok=True)  # a vault without anything counts as one that is not there
         self.done: dict[str, int] = {}
 
     async def step(self, name: str | None = None) -> None:
@@ -192,14 +194,14 @@ class World:
         if path:
             raw = (self.r.vault / path).read_bytes()
             if raw.startswith(b"---\n"):
-                await self.r.write(path, b"---\nbroken: [\n" + raw[4:])
+                await self.r.write(path, b"---\n" + BROKEN + raw[4:])
 
     async def mend_note(self) -> None:
         """Broken blocks made whole."""
         for path in self._notes():
             raw = (self.r.vault / path).read_bytes()
-            if raw.startswith(b"---\nbroken: [\n"):
-                await self.r.write(path, b"---\n" + raw[14:])
+            if BROKEN in raw:  # not always the first property any more
+                await self.r.write(path, raw.replace(BROKEN, b""))
 
     async def unseen(self) -> None:
         """Changes that no event told of; a reconcile finds them."""

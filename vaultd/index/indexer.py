@@ -117,7 +117,8 @@ class Indexer:
             self.aside.pop(path, None)
             if path not in held:
                 self._remove(path, report)
-        for path in [path for path in self.aside if sync.numbered_sibling(path) in gone]:
+        looked = {*gone, *(note.path for note in present)}
+        for path in [path for path in self.aside if sync.numbered_sibling(path) in looked]:
             self._look_again(path, report)
         self._mirror.fold()
         return report
@@ -132,7 +133,7 @@ class Indexer:
         return rows
 
     def _look_again(self, path: NotePath, report: BatchReport) -> None:
-        """A copy that was set aside has lost its original."""
+        """A copy that was set aside: its original is gone, or may have another id now."""
         del self.aside[path]
         self._put_again(path, report)
 
