@@ -69,9 +69,8 @@ class Inbox:
     async def wait(self, timeout_s: float | None) -> None:
         """Until something is put in, or the time is over."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(
-                timeout_s
-            ):  # Python 3.11's wait_for forgets a cancellation that comes with the event
+            # not wait_for: Python 3.11's forgets a cancellation that comes with the event
+            async with asyncio.timeout(timeout_s):
                 await self._event.wait()
 
     def __len__(self) -> int:
