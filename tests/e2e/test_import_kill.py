@@ -9,13 +9,14 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
 from tests.e2e.daemon import environment
 from tests.llm.chat_setup import KEY
-from tests.model_server import CHAT_MODEL, ModelServer
+from tests.model_server import CHAT_MODEL, ModelServer, good_answer
 from tests.services.importing.helpers import a_claude_export
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -23,6 +24,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 PATIENCE_S = 120.0
 KILLS = 4
 TALKS = 24
+ANSWERS_A_LOOK, ANSWERS_ENOUGH = 6, 1_000
 PLACES = ("Oslo", "Bergen", "Kiel", "Lucerne", "Ghent", "Porto")
 THINGS = ("a brass kettle", "a torn map", "two tickets", "a green umbrella", "a jar of honey", "an old key")
 
@@ -56,8 +58,23 @@ def account(tmp_path):
                 command, env=environ, capture_output=True, text=True, timeout=PATIENCE_S, check=False, cwd=tmp_path
             )
 
-        yield vaultd
+        yield vaultd, model
         assert vaultd("stop").returncode == 0
+
+
+class Pace:
+    """Lets the chat model answer so many times, and then no more before it is told."""
+
+    def __init__(self, model: ModelServer) -> None:
+        self._answers = threading.Semaphore(0)
+        model.default = self._answer
+
+    def _answer(self, asked):
+        assert self._answers.acquire(timeout=PATIENCE_S)
+        return good_answer(asked)
+
+    def let(self, answers: int) -> None:
+        self._answers.release(answers)
 
 
 def kept(status: dict) -> int:
@@ -65,25 +82,28 @@ def kept(status: dict) -> int:
 
 
 def test_an_import_outlives_its_daemon_and_repeats_nothing(account, tmp_path):
+    vaultd, model = account
+    pace = Pace(model)
     rng = random.Random(20261130)
     told = {number: [sentence(rng, number, turn) for turn in range(4)] for number in range(TALKS)}
     export = tmp_path / "conversations.json"
     export.write_bytes(a_claude_export([(f"t{number}", texts) for number, texts in told.items()]))
-    begun = account("import", str(export), "--yes", "--detach", "--json")
+    begun = vaultd("import", str(export), "--yes", "--detach", "--json")
     assert begun.returncode == 0, begun.stderr
     job = json.loads(begun.stdout[begun.stdout.index("{") :])["id"]
 
     kills = 0
     deadline = time.monotonic() + PATIENCE_S
-    while (status := json.loads(account("import", "status", job, "--json").stdout))["state"] == "running":
+    while (status := json.loads(vaultd("import", "status", job, "--json").stdout))["state"] == "running":
         assert time.monotonic() < deadline, status
         if kills < KILLS and kept(status) > kills * TALKS // KILLS:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(json.loads(account("status", "--json").stdout)["pid"], signal.SIGKILL)
+                os.kill(json.loads(vaultd("status", "--json").stdout)["pid"], signal.SIGKILL)
             kills += 1
+        pace.let(ANSWERS_A_LOOK if kills < KILLS else ANSWERS_ENOUGH)
 
     assert (status["state"], status["failed"]) == ("done", {})
-    assert kills > 1
+    assert kills == KILLS
     notes = "\n".join(path.read_text(encoding="utf-8") for path in (tmp_path / "vault").rglob("*.md"))
     assert {text: notes.count(text) for texts in told.values() for text in texts if notes.count(text) != 1} == {}
     assert status["requests"] >= TALKS
