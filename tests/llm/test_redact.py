@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from vaultd.llm.redact import Redaction, find_secrets, masks_in, strip_private, without_masks
@@ -207,6 +207,7 @@ def test_masking_loses_nothing(one, other):
 
 @given(texts, st.sampled_from(list(SECRETS.values())), texts)
 def test_a_secret_is_masked_whatever_stands_around_it(before, secret, after):
+    assume(secret not in before and secret not in after)  # stuck to further digits it is another number
     masked = Redaction(f"{before} {secret} {after}").masked[0]
 
     assert secret not in masked
