@@ -51,6 +51,17 @@ def of(mirror: Mirror) -> tuple:
     )
 
 
+async def written(one) -> None:
+    """Until the tables hold everything, what is looked at anew for their sake included."""
+    for _ in range(3):
+        assert await asyncio.to_thread(one.core.tables.flush)
+        await one.core.pipeline.idle()
+
+
+def by_id(rows) -> list:
+    return sorted(rows, key=lambda row: row.id)
+
+
 @pytest.fixture
 async def kept(tmp_path):
     """What a mirror was, and the folder of its index after a stop."""
@@ -125,15 +136,13 @@ async def test_tables_that_turn_out_to_lack_notes_are_made_anew(kept, tmp_path):
         shutil.rmtree(folder / "notes.lance")
 
         await one.write(place(1), note(1, "a lantern at the harbour"))
-        assert await asyncio.to_thread(one.core.tables.flush)
-        await one.core.pipeline.idle()
-        assert await asyncio.to_thread(one.core.tables.flush)
+        await written(one)
 
         assert one.core.store.count() == len(one.core.mirror)
         now = of(one.core.mirror)[0]
     (folder / "snapshot").unlink()
     async with running(tmp_path, no_model=True) as one:
-        assert sorted(one.core.mirror.rows(), key=lambda row: row.id) == sorted(now, key=lambda row: row.id)
+        assert by_id(one.core.mirror.rows()) == by_id(now)
 
 
 async def test_a_data_file_that_was_lost_is_noticed_at_the_first_write_and_made_anew(kept, tmp_path):
@@ -142,15 +151,13 @@ async def test_a_data_file_that_was_lost_is_noticed_at_the_first_write_and_made_
         file.unlink()
     async with running(tmp_path, no_model=True) as one:
         await one.write(place(1), note(1, "a lantern at the harbour"))
-        for _ in range(3):
-            assert await asyncio.to_thread(one.core.tables.flush)
-            await one.core.pipeline.idle()
+        await written(one)
 
         assert one.core.tables.problem == ""
         now = of(one.core.mirror)[0]
     (folder / "snapshot").unlink()
     async with running(tmp_path, no_model=True) as one:
-        assert sorted(one.core.mirror.rows(), key=lambda row: row.id) == sorted(now, key=lambda row: row.id)
+        assert by_id(one.core.mirror.rows()) == by_id(now)
 
 
 async def test_a_note_that_cannot_be_read_does_not_have_the_tables_made_anew_again_and_again(kept, tmp_path):
@@ -158,9 +165,7 @@ async def test_a_note_that_cannot_be_read_does_not_have_the_tables_made_anew_aga
     async with running(tmp_path, no_model=True) as one:
         shutil.rmtree(folder / "notes.lance")
         await one.write(place(5), b"---\nid: 000000000005\n---\n\xff\xfe broken \xff")
-        for _ in range(3):
-            assert await asyncio.to_thread(one.core.tables.flush)
-            await one.core.pipeline.idle()
+        await written(one)
 
     async with running(tmp_path, no_model=True) as one:
         await one.write(place(1), note(1, "a lantern at the harbour"))
