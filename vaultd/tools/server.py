@@ -57,10 +57,6 @@ class MemoryServer(MCPServer):
                 return failure(str(cause))
             raise
 
-    def _tool_input_schema(self, name: str) -> dict[str, Any] | None:
-        # the SDK searches a schema for arguments that headers repeat, with every call; no tool of ours has any
-        return None
-
 
 def failure(text: str) -> CallToolResult:
     """A failed call, with the line that the model reads."""
