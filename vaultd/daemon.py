@@ -14,8 +14,6 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apscheduler.schedulers.asyncio import AsyncIOScheduler
-
 from vaultd.config.lastruns import Runs
 from vaultd.config.runtime import Runtime, remove_runtime, write_runtime
 from vaultd.config.systemd import notify
@@ -25,9 +23,7 @@ from vaultd.core.query import Query
 from vaultd.engine import Core
 from vaultd.frugal import give_back
 from vaultd.index.indexer import BatchReport
-from vaultd.rounds import Rounds
 from vaultd.services.forget import CycleResult
-from vaultd.tools import bridge
 from vaultd.tools.closing import end_sessions
 from vaultd.vault.atomic import remove_leftovers
 from vaultd.web.app import MOST_MESSAGE_BYTES, WebParts, build_app
@@ -45,8 +41,11 @@ if TYPE_CHECKING:
     from mcp.server.transport_security import TransportSecuritySettings
     from starlette.types import ASGIApp
 
+    from vaultd.rounds import Rounds
+
 log = logging.getLogger("vaultd")
 
+ROUNDS_AFTER_S = 5.0  # where the index is not open by then, what goes by the clock begins all the same
 OPEN_RETRY_S = (1.0, 30.0)  # doubled from the first to the last
 MOST_IDS_TOLD = 100
 BAR_AFTER_S = 1.0  # most first indexes are over by then
@@ -79,6 +78,7 @@ class Daemon:
         self._token = token
         self._listener = listener
         self._closing = Closing()
+        self._rounds: Rounds | None = None
         self._background: set[asyncio.Task[None]] = set()
 
     def _scoped(self) -> list[Token]:
@@ -98,7 +98,6 @@ class Daemon:
         )
         self._auth, self._url = auth, url
         events = self._events = EventHub(closing=self._closing)
-        self._rounds = Rounds(self.core, Runs(self._state / "runs.json"), forgotten=self._tell_forgotten)
         self.core.listeners.append(self._tell_changes)
         names = ServerNames.of(self._settings.server)
         app = build_app(self._parts(auth, names, events, port, url))
@@ -160,8 +159,12 @@ class Daemon:
             confirm_deletions=self.core.pipeline.confirm_deletions,
             breath=breath,
             dream=dream,
-            reconcile=lambda: self._spawn(self._rounds.reconcile("asked for")),
+            reconcile=self._compare,
         )
+
+    def _compare(self) -> None:
+        if self._rounds is not None:  # else it is about to be done at the start
+            self._spawn(self._rounds.reconcile("asked for"))
 
     def _oauth(self, auth: Auth) -> OAuth | None:
         """For connectors from outside, who need an address to come to."""
@@ -195,6 +198,8 @@ class Daemon:
         if self._progress_bar is not None:
             self._spawn(self._show_first_index(self._progress_bar))
         if speaks_here:
+            from vaultd.tools import bridge
+
             stop = asyncio.Event()
             self._closing.when_set(stop.set)
             try:
@@ -219,33 +224,33 @@ class Daemon:
 
     @contextlib.asynccontextmanager
     async def _lifespan(self) -> AsyncIterator[None]:
-        scheduler = AsyncIOScheduler(
-            timezone=self.core.zone, job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
-        )
         async with self._mcp.session_manager.run():
-            self._rounds.schedule(scheduler)
-            scheduler.start()
             self._spawn(self._start())
             try:
                 yield
             finally:
-                scheduler.shutdown(wait=False)
+                if self._rounds is not None:
+                    self._rounds.end()
                 await end_sessions(self._mcp.session_manager)
                 await self._stop()
 
     async def _start(self) -> None:
         """Open the index, watch, reconcile, then say ready."""
         core = self.core
+        opening = asyncio.ensure_future(self._open())
         try:
-            await self._open()
+            await asyncio.wait([opening], timeout=ROUNDS_AFTER_S)
+            rounds = self._rounds = await asyncio.to_thread(self._made_rounds)
+            rounds.begin()
+            await opening
             await asyncio.to_thread(give_back)
             await asyncio.to_thread(remove_leftovers, self._vault, displaced=core.writer.keep_displaced)
             self._spawn(core.pipeline.run())
-            await asyncio.to_thread(self._rounds.watch)
+            await asyncio.to_thread(rounds.watch)
             if core.queue is not None:
                 core.queue.start()
                 core.queue.offer_pending()
-            await self._rounds.reconcile("start")
+            await rounds.reconcile("start")
             await core.pipeline.idle()
             core.progress.ready = True
             await asyncio.to_thread(give_back)
@@ -256,6 +261,13 @@ class Daemon:
         except VaultdError as exc:
             core.progress.problem = str(exc)
             log.error("%s", exc)
+        finally:
+            opening.cancel()
+
+    def _made_rounds(self) -> Rounds:
+        from vaultd.rounds import Rounds  # a tenth of a second, for which the first answers need not wait
+
+        return Rounds(self.core, Runs(self._state / "runs.json"), forgotten=self._tell_forgotten)
 
     async def _open(self) -> None:
         """Until the index is open. Where it can't be, writes are refused meanwhile, and it is tried again."""
@@ -287,7 +299,8 @@ class Daemon:
         for task in list(self._background):
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
-        await asyncio.to_thread(self._rounds.stop_watching)
+        if self._rounds is not None:
+            await asyncio.to_thread(self._rounds.stop_watching)
         await core.services.importer.close()
         await core.services.gateway.close()
         await core.analyst.close()

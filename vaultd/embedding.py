@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import random
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
@@ -98,16 +100,40 @@ def embedding_model(settings: Settings, budget: RequestBudget, state: Path | Non
 
     `state`: the state folder of the vault, where a calibration may be kept.
     """
-    calibration = builtin_calibration()
-    similarity = calibration.similarity(BETA_MIXED)
+    if settings.embedding.provider == "local":
+        return builtin_model()
+    similarity = builtin_calibration().similarity(BETA_MIXED)
     try:
-        if settings.embedding.provider == "local":
-            return _centred(LocalEmbedder(), calibration)
         if settings.embedding.provider == "openai":
             remote = RemoteEmbedder(settings.embedding, budget=budget, rng=random.Random())
             known = _calibrated(state, remote.name)
             return Model(remote, as_they_are, similarity, fit=_own_mean) if known is None else _centred(remote, known)
     except ModelUnavailable as exc:
-        log.warning("%s", exc)
-        return Model(None, as_they_are, similarity, str(exc))
+        return _words_alone(exc)
     return Model(None, as_they_are, similarity)
+
+
+def builtin_model() -> Model:
+    """The model that ships with the package; words alone on platforms that have none."""
+    try:
+        return _centred(LocalEmbedder(), builtin_calibration())
+    except ModelUnavailable as exc:
+        return _words_alone(exc)
+
+
+def begin_loading(model: Model) -> None:
+    """Have a model read in a thread of its own; what is wrong with it is told at the first text."""
+    embedder = model.embedder
+    if embedder is None:
+        return
+
+    def load() -> None:
+        with contextlib.suppress(ModelUnavailable):
+            embedder.load()
+
+    threading.Thread(target=load, name="model", daemon=True).start()
+
+
+def _words_alone(why: ModelUnavailable) -> Model:
+    log.warning("%s", why)
+    return Model(None, as_they_are, builtin_calibration().similarity(BETA_MIXED), str(why))

@@ -248,11 +248,6 @@ class Core:
         """Have the index opened in a thread of its own, for which a stop need not wait."""
         return _in_thread(self.open_index, "opening")
 
-    def begin_loading_model(self) -> None:
-        """Have the embedding model made ready; what is wrong with it is told at the first text."""
-        if self.model.embedder is not None:
-            _in_thread(self.model.embedder.load, "model")
-
     def _fit(self, batches: Sequence[Batch]) -> None:
         """Centre the vectors for this vault, before they come in."""
         if self.model.fit is not None and batches:

@@ -1,6 +1,6 @@
 """Begin to serve a vault: the lock, the port, the index; the daemon takes over from here.
 
-Index and embedding model are read in threads while what the daemon speaks with (MCP, HTTP) is imported, which takes longer.
+What takes longest at a start are imports. The built-in model is read in a thread beside them, and so is the index.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
-from vaultd.compose import compose
 from vaultd.config.paths import lock_file, log_file, state_folder
 from vaultd.config.runtime import keep_token, named_as_holder, read_runtime
 from vaultd.core.errors import AlreadyServed, SettingsError, VaultUnavailable
@@ -27,6 +26,7 @@ from vaultd.settings import Settings
 
 if TYPE_CHECKING:
     from vaultd.daemon import Bar
+    from vaultd.embedding import Model
 
 
 def run(
@@ -65,16 +65,29 @@ def run(
         _configure_logging(settings, state)
         token = settings.server.token or keep_token(state)
         few_heaps()
-        listener = _listen(settings, token, any_port=any_port or settings.transport == "stdio")
         gc.disable()  # until the index is open: nearly all that is made by then stays
-        core = compose(settings, state, config=config)
+        model = _begin_model(settings)
+        listener = _listen(settings, token, any_port=any_port or settings.transport == "stdio")
+        from vaultd.compose import compose
+
+        core = compose(settings, state, config=config, model=model)
         opened = core.begin_opening()
-        core.begin_loading_model()
         from vaultd.daemon import Daemon
 
         sys.setswitchinterval(0.002)  # the indexer's thread must not keep answers waiting
         atexit.register(gc.freeze)  # the last collection of all costs seconds and gives nothing back
         return asyncio.run(Daemon(core, opened, vault, state, token, listener, progress_bar).run())
+
+
+def _begin_model(settings: Settings) -> Model | None:
+    """The built-in model, being read already; None where the settings ask for another one or for none."""
+    if settings.embedding.provider != "local":
+        return None
+    from vaultd.embedding import begin_loading, builtin_model
+
+    model = builtin_model()
+    begin_loading(model)
+    return model
 
 
 def _listen(settings: Settings, token: str, *, any_port: bool) -> socket.socket:

@@ -32,7 +32,7 @@ FIRST_CYCLE_DELAY = timedelta(minutes=2)  # after a start that finds a cycle mis
 
 
 class Rounds:
-    """Each round is a method that a scheduler calls. `forgotten` hears what a cycle of forgetting did."""
+    """Each round is a method that the scheduler calls. `forgotten` hears what a cycle of forgetting did."""
 
     def __init__(self, core: Core, runs: Runs, *, forgotten: Callable[[CycleResult], None]) -> None:
         self._core = core
@@ -43,9 +43,13 @@ class Rounds:
         self._lost = threading.Event()
         self._last_beat = 0.0
         self._settings = core.settings()
+        self._scheduler = AsyncIOScheduler(
+            timezone=core.zone, job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
+        )
 
-    def schedule(self, scheduler: AsyncIOScheduler) -> None:
-        """Hand every round to the scheduler."""
+    def begin(self) -> None:
+        """Let the clock call every round. Call it in the event loop."""
+        scheduler = self._scheduler
         scheduler.add_job(self._heartbeat, "interval", seconds=HEARTBEAT_S, id="heartbeat")
         scheduler.add_job(self._flush_journal, "interval", seconds=JOURNAL_FLUSH_S, id="journal")
         scheduler.add_job(self._check_watcher, "interval", seconds=WATCH_CHECK_S, id="watcher")
@@ -60,6 +64,11 @@ class Rounds:
         self._schedule_memory(scheduler)
         if (every := watchdog_s()) is not None:
             scheduler.add_job(self._feed_watchdog, "interval", seconds=every, id="watchdog")
+        scheduler.start()
+
+    def end(self) -> None:
+        """No further round; those under way go on."""
+        self._scheduler.shutdown(wait=False)
 
     def _schedule_memory(self, scheduler: AsyncIOScheduler) -> None:
         now = self._core.clock()

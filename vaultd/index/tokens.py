@@ -24,15 +24,8 @@ _MARKS = re.compile(r"[\u0300-\u036f]+")
 MAX_WORD_CHARACTERS = 64
 SINGLE_CHARACTER = 0.2  # what a character of a run counts beside its bigrams: 旅 of 旅游 finds 旅行; measured
 
-_local = threading.local()
-
-
-def _stemmer() -> Stemmer.Stemmer:
-    # PyStemmer objects are not safe to share between threads
-    stemmer = getattr(_local, "stemmer", None)
-    if stemmer is None:
-        stemmer = _local.stemmer = Stemmer.Stemmer("english", 20_000)
-    return stemmer
+_stemmer = Stemmer.Stemmer("english", 20_000)  # so many words are kept with their stems: one for all threads, as
+_stemming = threading.Lock()  # each of its own would keep some megabytes; and it is not safe to share
 
 
 def _folded(word: str) -> str:
@@ -52,7 +45,8 @@ def _split(text: str) -> tuple[list[str], list[str]]:
     pieces = _RUNS.split(normalise(text))
     between = " ".join(pieces[::2])
     plain = _ASCII_WORD.findall(between) if between.isascii() else list(map(_folded, _WORD.findall(between)))
-    return pieces[1::2], _stemmer().stemWords([word[:MAX_WORD_CHARACTERS] for word in plain])
+    with _stemming:
+        return pieces[1::2], _stemmer.stemWords([word[:MAX_WORD_CHARACTERS] for word in plain])
 
 
 def _bigrams(run: str) -> list[str]:

@@ -20,6 +20,7 @@ Batch = tuple[Sequence[bytes], Floats, Floats]
 """Embeddings as the model gave them: keys, vectors (n, d), their texts' shares of CJK (n,)."""
 
 FEW = 0.3  # share of the slots below which their vectors are picked out: a copy costs about two reads
+CENTRED_AT_ONCE = 512  # vectors: what is worked out on the way stays in the processor's cache
 NO_COSINE = -2.0  # below every cosine: a note without an embedding
 
 
@@ -151,7 +152,9 @@ class Vectors:
         start = len(self._row_of)
         self.dimension = self.dimension or vectors.shape[1]
         self._reserve_rows(start + len(chosen))
-        self._matrix[start : start + len(chosen)] = self.centre(vectors[chosen], shares[chosen])
+        for at in range(0, len(chosen), CENTRED_AT_ONCE):
+            part = chosen[at : at + CENTRED_AT_ONCE]
+            self._matrix[start + at : start + at + len(part)] = self.centre(vectors[part], shares[part])
         for row, key in enumerate(fresh, start):
             self._row_of[key] = row
             for number in self._waiting.pop(key, ()):

@@ -111,7 +111,9 @@ class LanguageCentre:
         """
         if not len(vectors):
             return self.at(beta)
-        mean: Floats = self._rest(vectors, shares, beta).mean(axis=0)
+        # what is taken away is linear, so the mean of the rest is the rest of the means
+        share = np.asarray(shares, np.float64).mean()
+        mean = self._rest(vectors.mean(axis=0, dtype=np.float64).astype(np.float32), share, beta)
         return Centring(self, beta, mean * np.float32(len(vectors) / (len(vectors) + VAULT_MEANS_FROM)))
 
     def _rest(self, vectors: Floats, shares: npt.ArrayLike, beta: float) -> Floats:

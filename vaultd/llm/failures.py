@@ -1,7 +1,8 @@
-"""Turn what the `openai` client raises into our own errors, each one line that says what to do."""
+"""Turn what an endpoint refuses, and what the `openai` client raises, into our own errors: a line that says what to do."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -53,10 +54,28 @@ def failure_of(error: openai.APIError, place: Place) -> Failure:
     if isinstance(error, openai.APIStatusError):
         return _of_status(error.status_code, _said(error), error.response.headers, place)
     if isinstance(error, openai.APIConnectionError):
-        why = type(error.__cause__ or error).__name__
-        message = f"cannot reach {place.host} ({why}): check the network, and {place.section}.base_url"
-        return Failure(ModelUnavailable(message), transient=True)
+        return unreachable(error.__cause__ or error, place)
     return Failure(ModelBadAnswer(f"{place.host} gave an answer that cannot be read: {_said(error)}"))
+
+
+def failure_of_answer(status: int, body: str, headers: Mapping[str, str], place: Place) -> Failure:
+    """What an answer means that is not a success."""
+    try:
+        content = json.loads(body)
+    except ValueError:
+        content = None
+    error = content.get("error", content) if isinstance(content, dict) else None
+    if not isinstance(error, dict):
+        error = {"message": error if isinstance(error, str) else body}
+    message = error.get("message")
+    text = f"{message if isinstance(message, str) else body} {error.get('code') or ''}"
+    return _of_status(status, _quotable(text), headers, place)
+
+
+def unreachable(why: BaseException, place: Place) -> Failure:
+    """Nobody was there, or the connection broke."""
+    message = f"cannot reach {place.host} ({type(why).__name__}): check the network, and {place.section}.base_url"
+    return Failure(ModelUnavailable(message), transient=True)
 
 
 def timed_out(place: Place) -> Failure:
@@ -126,10 +145,14 @@ def _of_other_status(status: int, said: str, headers: Mapping[str, str], place: 
 
 
 def _said(error: openai.APIError) -> str:
-    """The endpoint's own words in one line, without a key that it may echo, and without HTML."""
+    """The endpoint's own words."""
     body = error.body
     message = body.get("message") if isinstance(body, dict) else None
-    text = f"{message if isinstance(message, str) else error.message} {error.code or ''}"
+    return _quotable(f"{message if isinstance(message, str) else error.message} {error.code or ''}")
+
+
+def _quotable(text: str) -> str:
+    """An endpoint's words in one line, without a key that it may echo, and without HTML."""
     if "<html" in text.lower() or "<!doctype" in text.lower():
         return ""
     return " ".join(Redaction(text).masked[0].split())[:LONGEST_QUOTE]

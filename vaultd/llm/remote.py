@@ -1,7 +1,7 @@
 """Embeddings from any OpenAI-compatible endpoint.
 
-`openai` costs a second of processor time to import, so that happens at the first text. Requests run on an event loop
-in a thread of their own: that is what bounds the time of a whole answer, however slowly it drips in.
+By plain HTTP: the `openai` client costs a second of processor time to import, and a start would wait for it. Requests
+run on an event loop in a thread of their own: that is what bounds the time of a whole answer, however slowly it drips in.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import numpy as np
 from vaultd.core.errors import ModelBadAnswer, ModelUnavailable
 from vaultd.llm.budget import RequestBudget
 from vaultd.llm.embedder import Floats, clean, unit
-from vaultd.llm.failures import Failure, Place, failure_of, timed_out
+from vaultd.llm.failures import Failure, Place, failure_of_answer, timed_out, unreachable
 from vaultd.settings import EmbeddingSettings
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
+    from httpx2 import AsyncClient, Response
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -80,7 +80,7 @@ class RemoteEmbedder:
         )
         self._batch = BATCH
         self._dimension = settings.dimensions
-        self._client: AsyncOpenAI | None = None
+        self._client: AsyncClient | None = None
         self._opening = asyncio.Lock()
         self._closed = False
         self._loop = asyncio.new_event_loop()
@@ -110,7 +110,7 @@ class RemoteEmbedder:
         return first
 
     def load(self) -> None:
-        """Nothing: the client's library is imported in Python, where others would wait for it as well."""
+        """Nothing: there is nothing to make ready."""
 
     def close(self) -> None:
         """Close the connections; what is under way is broken off with ModelUnavailable."""
@@ -137,7 +137,7 @@ class RemoteEmbedder:
             task.cancel()
         await asyncio.gather(*under_way, return_exceptions=True)
         if self._client is not None:
-            await self._client.close()
+            await self._client.aclose()
 
     async def _embedded(self, texts: list[str], patience: Patience) -> Floats:
         parts: list[Floats] = []
@@ -170,35 +170,39 @@ class RemoteEmbedder:
             await self._sleep(wait_s)
             attempt += 1
 
-    async def _attempted(self, client: AsyncOpenAI, batch: list[str]) -> Floats | Failure:
-        import openai
+    async def _attempted(self, client: AsyncClient, batch: list[str]) -> Floats | Failure:
+        import httpx2
 
+        asked: dict[str, object] = {
+            "model": self._settings.model.strip(),
+            "input": batch,
+            "encoding_format": "float",  # base64 is not known everywhere
+        }
+        if self._settings.dimensions:
+            asked["dimensions"] = self._settings.dimensions
         try:
             async with asyncio.timeout(self._settings.timeout_s):
-                answer = await client.embeddings.create(
-                    model=self._settings.model.strip(),
-                    input=batch,
-                    encoding_format="float",  # the client's default, base64, is not known everywhere
-                    dimensions=self._settings.dimensions or openai.omit,
-                )
-        except openai.APIError as error:
-            return failure_of(error, self._place)
-        except TimeoutError:
+                answer = await client.post("embeddings", json=asked)
+        except (httpx2.TimeoutException, TimeoutError):
             return timed_out(self._place)
-        except (ValueError, TypeError, OverflowError):  # a body that says it is JSON and is not, or odd numbers
-            return Failure(ModelBadAnswer(f"{self._place.host} gave an answer that cannot be read"), transient=True)
+        except httpx2.HTTPError as error:
+            return unreachable(error, self._place)
+        if not answer.is_success:
+            return failure_of_answer(answer.status_code, answer.text, answer.headers, self._place)
         try:
-            return self._read(answer, len(batch))
+            return self._read(_items_of(answer), len(batch))
+        except (ValueError, TypeError, OverflowError, RecursionError):  # it says it is JSON and is not, or odd numbers
+            return Failure(ModelBadAnswer(f"{self._place.host} gave an answer that cannot be read"), transient=True)
         except ModelBadAnswer as bad:
             return Failure(bad)
 
-    def _read(self, answer: Any, count: int) -> Floats:
-        """The vectors in the order of the texts. Fields are of any type: `openai` does not validate what it receives."""
-        items = getattr(answer, "data", None)
-        if not isinstance(items, list) or len(items) != count:
-            got = f"{len(items)} vectors" if isinstance(items, list) else "no vectors"
+    def _read(self, items: list[Any] | None, count: int) -> Floats:
+        """The vectors in the order of the texts."""
+        if items is None or len(items) != count:
+            got = "no vectors" if items is None else f"{len(items)} vectors"
             raise ModelBadAnswer(f"{self._place.host} gave {got} for {count} texts: is embedding.base_url right?")
-        by_text = {getattr(item, "index", None): getattr(item, "embedding", None) for item in items}
+        known = [item for item in items if isinstance(item, dict)]
+        by_text = {item.get("index"): item.get("embedding") for item in known}
         try:
             vectors = np.array([by_text[number] for number in range(count)], np.float64)
         except (KeyError, ValueError, TypeError, OverflowError) as exc:
@@ -226,7 +230,7 @@ class RemoteEmbedder:
         back_off_s = min(BACK_OFF_S * 2.0 ** (attempt - 1), patience.longest_wait_s)
         return back_off_s * self._rng.uniform(0.75, 1.25)
 
-    async def _opened(self) -> AsyncOpenAI:
+    async def _opened(self) -> AsyncClient:
         async with self._opening:
             if self._client is None:
                 self._client = await asyncio.to_thread(_connected, self._settings)
@@ -254,22 +258,24 @@ def _host(base_url: str) -> str | None:
     return parts.netloc.rpartition("@")[2] or None if parts.scheme in ("http", "https") else None
 
 
-def _connected(settings: EmbeddingSettings) -> AsyncOpenAI:
-    import httpx2
-    import openai
+def _items_of(answer: Response) -> list[Any] | None:
+    """What the answer lists; None where it is no list of anything. Raises ValueError where it is not the JSON it says."""
+    if "json" not in answer.headers.get("content-type", "json"):
+        return None
+    content = answer.json()
+    items = content.get("data") if isinstance(content, dict) else None
+    return items if isinstance(items, list) else None
 
-    timeout = httpx2.Timeout(settings.timeout_s, connect=min(CONNECT_TIMEOUT_S, settings.timeout_s))
-    client = openai.AsyncOpenAI(
-        api_key=settings.api_key.strip() or "none",
-        admin_api_key="",
-        base_url=settings.base_url.strip(),
-        max_retries=0,
-        timeout=timeout,
-        # a redirect would send a memory to a host that nobody configured
-        http_client=httpx2.AsyncClient(timeout=timeout, follow_redirects=False),
-    )
-    # Variables such as OPENAI_ORG_ID or OPENAI_CUSTOM_HEADERS are meant for another endpoint than ours.
-    client.organization = client.project = None
-    client._custom_headers = {"User-Agent": "vaultd"}
-    _ = client.embeddings  # imported at first use; here it does not block the loop
-    return client
+
+def _connected(settings: EmbeddingSettings) -> AsyncClient:
+    import httpx2
+
+    try:
+        return httpx2.AsyncClient(
+            base_url=settings.base_url.strip(),
+            headers={"Authorization": f"Bearer {settings.api_key.strip() or 'none'}", "User-Agent": "vaultd"},
+            timeout=httpx2.Timeout(settings.timeout_s, connect=min(CONNECT_TIMEOUT_S, settings.timeout_s)),
+            follow_redirects=False,  # a redirect would send a memory to a host that nobody configured
+        )
+    except httpx2.InvalidURL as exc:
+        raise ModelUnavailable(f"embedding.base_url {settings.base_url!r} is no web address") from exc

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 from vaultd.core.text import share_of_cjk
@@ -106,13 +107,15 @@ def _compiled(words: str) -> re.Pattern[str]:
     return re.compile("|".join(parts))
 
 
-_PATTERNS: Final = tuple({area: _compiled(words) for area, words in table.items()} for table in (_ZH, _EN))
+@cache
+def _patterns(chinese: bool) -> dict[str, re.Pattern[str]]:
+    return {area: _compiled(words) for area, words in (_ZH if chinese else _EN).items()}
 
 
 def areas_of(name: str, tags: tuple[str, ...], body: str) -> tuple[str, ...]:
     """One or two topic areas, the closest first, in the language of the text; none where its words say too little."""
     text = body[:BODY_CHARACTERS]
-    patterns = _PATTERNS[0 if share_of_cjk(f"{name} {text}") > 0.5 else 1]
+    patterns = _patterns(share_of_cjk(f"{name} {text}") > 0.5)
     places = ((name, IN_NAME), (" ; ".join(tags), IN_TAGS), (text, IN_BODY))
     points: dict[str, float] = {}
     for area, pattern in patterns.items():
