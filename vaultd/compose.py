@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vaultd.core.errors import IndexUnavailable
 from vaultd.embedding import Model, embedding_model, local_zone
@@ -37,10 +38,6 @@ from vaultd.services.forget import Forget
 from vaultd.services.gateway import Gateway
 from vaultd.services.health import Health, Progress
 from vaultd.services.housekeeping import Housekeeping
-from vaultd.services.importing.importer import Importer
-from vaultd.services.importing.intomemory import IntoMemory
-from vaultd.services.importing.preflight import Prices
-from vaultd.services.importing.status import ImportStatus
 from vaultd.services.intents import Intents
 from vaultd.services.listing import MemoryList
 from vaultd.services.logtail import LogTail
@@ -76,6 +73,10 @@ from vaultd.vault.reader import VaultReader
 from vaultd.vault.writer import VaultWriter
 from vaultd.watch.inbox import Inbox
 from vaultd.watch.pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from vaultd.services.importing.importer import Importer
+    from vaultd.services.importing.status import ImportStatus
 
 
 def compose(
@@ -161,20 +162,28 @@ def compose(
         if isinstance(analyst, ChatAnalyst):
             analyst.use(settings.llm)
 
-    def tell_import(status: ImportStatus) -> None:
-        for listener in holder[0].import_listeners:
-            listener(status)
+    import_seed = rng.random()
 
-    importer = Importer(
-        state,
-        analyst=analyst,
-        hands=IntoMemory(remember, revise, browse, mirror, layout, scribe, reader).hands(),
-        clock=now,
-        rng=random.Random(rng.random()),
-        zone=zone,
-        prices=lambda: Prices.of(live().llm),
-        on_progress=tell_import,
-    )
+    def importer() -> Importer:
+        from vaultd.services.importing.importer import Importer
+        from vaultd.services.importing.intomemory import IntoMemory
+        from vaultd.services.importing.preflight import Prices
+
+        def tell(status: ImportStatus) -> None:
+            for listener in holder[0].import_listeners:
+                listener(status)
+
+        return Importer(
+            state,
+            analyst=analyst,
+            hands=IntoMemory(remember, revise, browse, mirror, layout, scribe, reader).hands(),
+            clock=now,
+            rng=random.Random(import_seed),
+            zone=zone,
+            prices=lambda: Prices.of(live().llm),
+            on_progress=tell,
+        )
+
     numbers = CardNumbers(layout, mirror, machine, presence)
     card_history = CardHistory(writer.history, reader, mirror, LastSeen(state / "cards.sqlite"), live, now)
     cards = Cards(layout, scribe, mirror, texts, meaning, reinforce, numbers, card_history, live, now)
@@ -224,7 +233,7 @@ def compose(
         tuning=Tuning(live, config, put_in_force),
         trial=Trial(analyst, model.embedder, chat_model),
         overview=Overview(health, forget, waiting, layout, reader, machine, budget, analyst, chat_model, tail, now),
-        importer=importer,
+        importing=importer,
         sorting=Sorting(layout, scribe, mirror, texts, analyst, lifecycle.owns),
         reindexing=Reindexing(
             reader, mirror, pipeline, indexer=lambda: holder[0].indexer, queue=lambda: holder[0].queue

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("vaultd")
 
+FIRST_ANSWERS_S = 0.3  # who waited for the start is answered before the vault is looked through
 ROUNDS_AFTER_S = 5.0  # where the index is not open by then, what goes by the clock begins all the same
 OPEN_RETRY_S = (1.0, 30.0)  # doubled from the first to the last
 MOST_IDS_TOLD = 100
@@ -240,6 +241,7 @@ class Daemon:
         opening = asyncio.ensure_future(self._open())
         try:
             await asyncio.wait([opening], timeout=ROUNDS_AFTER_S)
+            await asyncio.sleep(FIRST_ANSWERS_S)
             rounds = self._rounds = await asyncio.to_thread(self._made_rounds)
             rounds.begin()
             await opening
@@ -254,7 +256,8 @@ class Daemon:
             await core.pipeline.idle()
             core.progress.ready = True
             await asyncio.to_thread(give_back)
-            await core.services.importer.recover()
+            importer = await asyncio.to_thread(lambda: core.services.importer)
+            await importer.recover()
             log.info("ready: %d notes", len(core.mirror))
             await core.services.card_care.catch_up()
             await core.services.intents.learn()
@@ -301,8 +304,7 @@ class Daemon:
         await asyncio.gather(*self._background, return_exceptions=True)
         if self._rounds is not None:
             await asyncio.to_thread(self._rounds.stop_watching)
-        await core.services.importer.close()
-        await core.services.gateway.close()
+        await core.services.close()
         await core.analyst.close()
         await asyncio.to_thread(core.close)
 

@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,7 +31,6 @@ from vaultd.llm.analyst import Analyst
 from vaultd.llm.embedder import embedding_key
 from vaultd.services import Services
 from vaultd.services.health import Progress
-from vaultd.services.importing.status import ImportStatus
 from vaultd.services.logtail import LogTail
 from vaultd.services.reinforce import Reinforce
 from vaultd.services.scribe import Scribe
@@ -42,6 +42,9 @@ from vaultd.vault.reader import VaultReader
 from vaultd.vault.writer import VaultWriter
 from vaultd.watch.inbox import Inbox, Ring, Touch
 from vaultd.watch.pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from vaultd.services.importing.status import ImportStatus
 
 log = logging.getLogger(__name__)
 

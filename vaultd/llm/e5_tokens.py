@@ -67,15 +67,16 @@ def _encoded_pieces(words: Vocabulary, types: npt.NDArray[np.uint8]) -> bytes:
 
     0x0A size ( 0x0A length text  0x15 score  0x18 type ) each; every size is below 128, hence one byte.
     """
-    lengths = np.diff(words.starts).astype(np.int64)
+    lengths = np.diff(words.starts).astype(np.int32)
     if lengths.max() > _LONGEST_PIECE:
         raise ModelUnavailable(f"a piece of the built-in model's vocabulary has {lengths.max()} bytes")
     sizes = lengths + 11
-    at = np.cumsum(sizes) - sizes
+    at = np.cumsum(sizes, dtype=np.int32) - sizes
     out = np.zeros(int(sizes.sum()), np.uint8)
     out[at], out[at + 1] = 0x0A, sizes - 2
     out[at + 2], out[at + 3] = 0x0A, lengths
-    out[np.repeat(at + 4 - words.starts[:-1], lengths) + np.arange(len(words.text))] = words.text
+    shift = at + np.int32(4) - words.starts[:-1].astype(np.int32)
+    out[np.repeat(shift, lengths) + np.arange(len(words.text), dtype=np.int32)] = words.text
     after = at + 4 + lengths
     out[after] = 0x15
     for i, byte in enumerate(words.scores.astype("<f4").view(np.uint8).reshape(-1, 4).T, 1):

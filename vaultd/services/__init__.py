@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from vaultd.core.query import Answer, Mode, Query
 from vaultd.services.active import ActiveFiles
@@ -20,7 +23,6 @@ from vaultd.services.forget import Forget
 from vaultd.services.gateway import Gateway
 from vaultd.services.health import Health
 from vaultd.services.housekeeping import Housekeeping
-from vaultd.services.importing.importer import Importer
 from vaultd.services.intents import Intents
 from vaultd.services.listing import MemoryList
 from vaultd.services.matching import Matching
@@ -40,10 +42,13 @@ from vaultd.services.tuning import Tuning
 from vaultd.services.versions import Versions
 from vaultd.services.waiting import Waiting
 
+if TYPE_CHECKING:
+    from vaultd.services.importing.importer import Importer
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Services:
-    """Everything a face can ask for."""
+    """Everything a face can ask for. `importing` makes the importer, whose many modules a start need not wait for."""
 
     recall: Recall
     surface: Surface
@@ -73,12 +78,23 @@ class Services:
     tuning: Tuning
     trial: Trial
     overview: Overview
-    importer: Importer
+    importing: Callable[[], Importer]
     sorting: Sorting
     reindexing: Reindexing
     health: Health
     matching: Matching
     meaning: Meaning
+
+    @cached_property
+    def importer(self) -> Importer:
+        """Imports, made when first asked for. Blocks for a tenth of a second then."""
+        return self.importing()
+
+    async def close(self) -> None:
+        """End what the services have under way."""
+        if "importer" in vars(self):
+            await self.importer.close()
+        await self.gateway.close()
 
     async def answer(self, query: Query) -> Answer:
         """Answer a query in the way it asks for."""

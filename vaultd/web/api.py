@@ -46,7 +46,7 @@ def api_endpoints(
         *(replace(one, handler=_once_open(one.handler, services.health.opened)) for one in of_notes),
         *Config(services).endpoints(),
         *HealthEndpoints(services, status).endpoints(),
-        *Imports(services.importer).endpoints(),
+        *Imports(services).endpoints(),
         *Batch(services).endpoints(),
         *Upkeep(services).endpoints(),
         *Hooks(breath, dream).endpoints(),

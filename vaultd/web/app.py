@@ -17,7 +17,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from vaultd.services import Services
-from vaultd.services.importing.importer import MOST_UPLOAD_BYTES
+from vaultd.services.importing.limits import MOST_UPLOAD_BYTES
 from vaultd.web.api import api_endpoints, api_routes
 from vaultd.web.auth import Auth, AuthMiddleware
 from vaultd.web.compression import Compression

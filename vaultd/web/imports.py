@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from vaultd.core.errors import BadInput
-from vaultd.services.importing.importer import Importer
-from vaultd.services.importing.jobs import ImportOptions
-from vaultd.services.importing.review import decisions_of
+from vaultd.services import Services
 from vaultd.web.endpoints import Endpoint, Parameter, answered, json_body, known_fields
+
+if TYPE_CHECKING:
+    from vaultd.services.importing.importer import Importer
+    from vaultd.services.importing.jobs import ImportOptions
 
 _JOB = Parameter("job", "id of the import", place="path", required=True)
 _OPTIONS = {
@@ -30,8 +32,12 @@ _OPTIONS = {
 class Imports:
     """Endpoints of imports."""
 
-    def __init__(self, importer: Importer) -> None:
-        self._importer = importer
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    @property
+    def _importer(self) -> Importer:
+        return self._services.importer
 
     async def upload(self, request: Request) -> Response:
         """Store a file as it comes in; nothing is read yet."""
@@ -93,6 +99,8 @@ class Imports:
 
     async def review(self, request: Request) -> Response:
         """Carry out what a person says of the memories."""
+        from vaultd.services.importing.review import decisions_of
+
         raw = await json_body(request)
         decisions = raw.get("decisions")
         if not isinstance(decisions, dict):
@@ -173,4 +181,8 @@ def _job(request: Request) -> str:
 async def _options(request: Request) -> ImportOptions | None:
     raw = await json_body(request)
     known_fields(raw, ("mode", "branches", "again", "partial"))
-    return ImportOptions.parse(raw) if raw else None
+    if not raw:
+        return None
+    from vaultd.services.importing.jobs import ImportOptions
+
+    return ImportOptions.parse(raw)

@@ -29,6 +29,7 @@ from vaultd.services.importing.jobs import (
     keep_text,
 )
 from vaultd.services.importing.ledger import Ledger
+from vaultd.services.importing.limits import MOST_UPLOAD_BYTES
 from vaultd.services.importing.patterns import Patterns, patterns_in, patterns_read
 from vaultd.services.importing.plan import CHUNKS_FILE
 from vaultd.services.importing.preflight import Preflight, Prices, look, read_upload
@@ -43,7 +44,6 @@ from vaultd.vault.atomic import disk_errors
 
 log = logging.getLogger(__name__)
 
-MOST_UPLOAD_BYTES: Final = 4 << 30
 READING_FILE: Final = "reading.json"
 RESULTS_FILE: Final = "results.jsonl"
 PATTERNS_FILE: Final = "patterns.json"
