@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from string import ascii_lowercase
 from typing import Any
 
@@ -309,7 +310,8 @@ class Postings:
         """
         if len(word) < TYPO_LETTERS or not (word.isascii() and word.isalpha()):
             return ()
-        return tuple(near for near in sorted(_one_letter_away(word)) if near in self._words and self.frequency(near))
+        known = sorted(near for near in _one_letter_away(word) if near in self._words)
+        return tuple(near for near in known if self.frequency(near))
 
     def score(
         self,
@@ -341,12 +343,13 @@ class Postings:
         return float(np.log1p((rest + 0.5) / (frequency + 0.5)))
 
 
-def _one_letter_away(word: str) -> set[str]:
+@lru_cache(maxsize=8)  # bodies and titles are asked for the same words, one after the other
+def _one_letter_away(word: str) -> frozenset[str]:
     cuts = [(word[:at], word[at:]) for at in range(1, len(word) + 1)]
     swaps = {a + b[1] + b[0] + b[2:] for a, b in cuts if len(b) > 1}
     gaps = {a + b[1:] for a, b in cuts if b}
     changes = {a + letter + b[1:] for a, b in cuts if b for letter in ascii_lowercase}
-    return swaps | gaps | changes | {a + letter + b for a, b in cuts for letter in ascii_lowercase}
+    return frozenset(swaps | gaps | changes | {a + letter + b for a, b in cuts for letter in ascii_lowercase})
 
 
 def _columns(documents: Sequence[tuple[int, Ints, Ints]]) -> tuple[Ints, Ints, Counts]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.services.importing.desk import Counting, Desk
+from tests.services.importing.desk import TALKS, Counting, Desk
 from tests.services.importing.helpers import a_claude_export
 from vaultd.core.errors import (
     BadInput,
@@ -205,6 +205,51 @@ async def test_a_cut_off_upload_is_cleared_away_at_start(desk: Desk):
     await desk.importer.recover()
 
     assert not folder.exists()
+
+
+async def test_an_upload_that_comes_in_while_it_starts_is_not_taken_for_a_cut_off_one(desk: Desk):
+    async def stream():
+        yield TALKS[:50]
+        await desk.importer.recover()
+        yield TALKS[50:]
+
+    status = await desk.importer.upload(stream(), "conversations.json")
+
+    assert (await desk.run(status.job.id)).job.state is JobState.DONE
+
+
+async def test_an_import_begun_before_the_one_that_was_left_goes_on_has_the_other_paused(desk: Desk):
+    hanging = asyncio.Event()
+
+    async def hang(piece, **given):
+        hanging.set()
+        await asyncio.Event().wait()
+
+    kept, desk.memory.keep = desk.memory.keep, hang  # type: ignore[method-assign]
+    left = await desk.upload()
+    await desk.importer.start(left)
+    await hanging.wait()
+    await desk.importer.close()
+
+    hanging.clear()
+    importer = desk.another()
+    begun = await desk.upload(a_claude_export([("t3", ["I bought a kite.", "Lovely."])]), "more.json")
+    await importer.start(begun)
+    await hanging.wait()
+
+    assert await importer.recover() == ()
+    status = await importer.status(left)
+    assert status.job.state is JobState.PAUSED
+    assert begun in status.job.reason
+    await importer.close()
+
+    desk.memory.keep = kept  # type: ignore[method-assign]
+    importer = desk.another()
+    assert await importer.recover() == (begun,)
+    await importer.wait()
+    await importer.resume(left)
+    await importer.wait()
+    assert (await importer.status(left)).job.state is (await importer.status(begun)).job.state is JobState.DONE
 
 
 async def test_a_piece_the_memory_does_not_take_is_told_and_the_others_go_on(desk: Desk):

@@ -201,23 +201,28 @@ class Importer:
         return await self.status(job_id)
 
     async def recover(self) -> tuple[str, ...]:
-        """At start: go on with the import that ran when vaultd ended, and clear away cut-off uploads. The ids."""
+        """At start: go on with the import that ran when vaultd ended, and clear away cut-off uploads. The ids.
+
+        Where somebody has begun another one by then, the one that was left is paused.
+        """
         await asyncio.to_thread(self._store.sweep)
-        left: list[str] = []
-        for job in reversed(await asyncio.to_thread(self._store.all)):
-            if job.state is JobState.DONE:
-                await asyncio.to_thread(self._forget, job.id)
-            elif job.state is JobState.RUNNING and not left:
-                left.append(job.id)
-        for job_id in left:
-            job = self._store.load(job_id)
-            try:
-                self._refuse_without_model(job, job.options)
-            except BadInput as exc:
-                await asyncio.to_thread(self._store.save, replace(job, state=JobState.PAUSED, reason=str(exc)))
-                return ()
-            await self._go(job)
-        return tuple(left)
+        async with self._reading:
+            left: list[str] = []
+            for job in reversed(await asyncio.to_thread(self._store.all)):
+                if job.state is JobState.DONE:
+                    await asyncio.to_thread(self._forget, job.id)
+                elif job.state is JobState.RUNNING and job.id != self._running and not left:
+                    left.append(job.id)
+            for job_id in left:
+                job = self._store.load(job_id)
+                try:
+                    self._resting(job_id)
+                    self._refuse_without_model(job, job.options)
+                except BadInput as exc:
+                    await asyncio.to_thread(self._store.save, replace(job, state=JobState.PAUSED, reason=str(exc)))
+                    return ()
+                await self._go(job)
+            return tuple(left)
 
     async def wait(self) -> None:
         """Until the import that runs, if one does, has ended."""

@@ -134,6 +134,7 @@ class JobStore:
 
     def __init__(self, state_folder: Path) -> None:
         self._folder = state_folder / "imports"
+        self._made: set[str] = set()
 
     @property
     def ledger_file(self) -> Path:
@@ -151,6 +152,7 @@ class JobStore:
         """A new job and its empty folder, which no job file makes valid yet."""
         job = Job(f"{now:%Y%m%d-%H%M%S}-{rng.getrandbits(32):08x}", _shown_name(filename), 0, now)
         folder = self._folder / job.id
+        self._made.add(job.id)
         with disk_errors(str(folder)):
             folder.mkdir(mode=0o700, parents=True)
         return job, folder
@@ -192,11 +194,12 @@ class JobStore:
         shutil.rmtree(folder, ignore_errors=True)
 
     def sweep(self) -> None:
-        """Delete folders without a job file: uploads that a crash cut short."""
+        """Delete folders without a job file: uploads that a crash cut short. Those that come in now stay."""
         if not self._folder.is_dir():
             return
         for path in self._folder.iterdir():
-            if path.is_dir() and _ID.fullmatch(path.name) and not (path / JOB_FILE).exists():
+            left = _ID.fullmatch(path.name) and path.name not in self._made and not (path / JOB_FILE).exists()
+            if left and path.is_dir():
                 self.drop(path)
 
 
