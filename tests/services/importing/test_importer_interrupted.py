@@ -226,14 +226,15 @@ async def test_an_import_begun_before_the_one_that_was_left_goes_on_has_the_othe
         await asyncio.Event().wait()
 
     kept, desk.memory.keep = desk.memory.keep, hang  # type: ignore[method-assign]
+    importer = desk.another()
     left = await desk.upload()
-    await desk.importer.start(left)
+    begun = await desk.upload(a_claude_export([("t3", ["I bought a kite.", "Lovely."])]), "more.json")
+    await importer.start(left)
     await hanging.wait()
-    await desk.importer.close()
+    await importer.close()
 
     hanging.clear()
     importer = desk.another()
-    begun = await desk.upload(a_claude_export([("t3", ["I bought a kite.", "Lovely."])]), "more.json")
     await importer.start(begun)
     await hanging.wait()
 
