@@ -256,7 +256,8 @@ class Journal:
         return [tallies for machine, tallies in self._tallies.items() if machine != self._machine]
 
     def _others_of(self, note_id: str) -> list[Tally]:
-        return [tallies[note_id] for tallies in self._others() if note_id in tallies]
+        own = self._machine
+        return [all_[note_id] for machine, all_ in self._tallies.items() if note_id in all_ and machine != own]
 
     def _files(self, machine: str) -> list[Path]:
         # a sync tool may put a copy beside the journal; lines are absolute, so reading both does no harm

@@ -62,16 +62,26 @@ def combined_last_use(last_active: datetime, total: Total, *, now: datetime) -> 
 
 def total_of(tallies: Iterable[Tally]) -> Total:
     """One note's tallies, one a machine, as one count and one last use."""
+    found = tuple(tallies)
+    return Total(*_summed(found)) if found else NOTHING
+
+
+def _summed(tallies: tuple[Tally, ...]) -> tuple[float, datetime | None]:
+    """The same of at least one tally, as plain values: it runs twice for every note that an answer stirs."""
+    if len(tallies) == 1:
+        (tally,) = tallies
+        count = tally.b + tally.t
+        if tally.f is not None:
+            count = max(count, tally.f + tally.t - tally.o)
+        return round(count, _DIGITS), tally.u
     least, seen, last_use = math.inf, 0.0, None
-    counts: list[float] = []
-    for tally in tallies:  # one loop: it runs for every note that an answer stirs
-        counts.append(tally.t)
+    for tally in tallies:
         least = min(least, tally.b)
         if tally.f is not None:
             seen = max(seen, tally.f + tally.t - tally.o)
         if tally.u is not None and (last_use is None or tally.u > last_use):
             last_use = tally.u
-    return Total(round(max(least + math.fsum(counts), seen), _DIGITS), last_use) if counts else NOTHING
+    return round(max(least + math.fsum(tally.t for tally in tallies), seen), _DIGITS), last_use
 
 
 def counted(
@@ -81,14 +91,14 @@ def counted(
 
     `when` None leaves the last use. `floor` is the activation count in the note's frontmatter.
     """
-    before = max(floor, total_of([own, *others]).count)
+    before = max(floor, _summed((own, *others))[0])
     t, u = round(own.t + amount, _DIGITS), _later(own.u, when)
     new = Tally(t, u, own.s + 1, own.b, own.f, own.o, own.more)
-    total = total_of([new, *others])
-    if total.count < before + amount - 10**-_DIGITS:
+    count, last_use = _summed((new, *others))
+    if count < before + amount - 10**-_DIGITS:
         new = replace(new, f=before, o=own.t)
-        total = total_of([new, *others])
-    return new, total
+        count, last_use = _summed((new, *others))
+    return new, Total(count, last_use)
 
 
 def added(base: Tally, more: Tally, others: Sequence[Tally]) -> Tally:
