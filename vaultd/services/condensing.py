@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 from vaultd.core.errors import ModelError
 from vaultd.core.query import Mark
@@ -19,6 +20,8 @@ log = logging.getLogger(__name__)
 CONDENSE_FROM_TOKENS = 100  # INTERNALS §3.4
 SHOWN_TOKENS = 400  # of a text that is not condensed; the rest is named and can be read whole
 AT_ONCE = 4  # condensations under way together
+KEPT_LOOKS = 256  # texts that were shown last, with what was found out about them: …
+KEPT_CHARACTERS = 8_000  # … of at most so many characters, hence some megabytes together
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class Condensing:
         """Each text, in order. Of a text too long to be shown whole, the part that `focus` asks about is shown."""
         wanted = [word.lstrip(".") for word in query_words(focus)] if focus else []
         if not self._analyst.available:
-            return [cut(text, estimate_tokens(text), wanted) for text in map(_plain, bodies)]
+            return [cut(text, wanted) for text in map(_plain, bodies)]
         gate = asyncio.Semaphore(AT_ONCE)
 
         async def one(body: str) -> Shown:
@@ -63,7 +66,7 @@ class Condensing:
             log.warning("could not condense: %s", exc)
             if self._strict:
                 return Shown("", 0, tokens, frozenset({Mark.NOT_CONDENSED}), str(exc))
-            shown = cut(text, tokens, wanted)
+            shown = cut(text, wanted)
             return replace(shown, marks=shown.marks | {Mark.NOT_CONDENSED}, problem=str(exc))
 
 
@@ -71,22 +74,66 @@ def _plain(body: str) -> str:
     return strip_wikilinks(body).strip()
 
 
-def cut(text: str, tokens: int, wanted: Sequence[str] = (), limit: int = SHOWN_TOKENS) -> Shown:
-    """The text, where it is longer than `limit` tokens cut at a sentence end: its beginning, or where `wanted` words are."""
-    if tokens <= limit:
-        return Shown(text, tokens, tokens)
-    start = _start_of_most(text, wanted) if wanted else 0
-    part, shown = counted_cut(text[start:].lstrip(), limit)
-    return Shown(f"… {part}" if start else part, shown, tokens, frozenset({Mark.CUT}))
+class _Look:
+    """What was found out about a text so far; the next question about it need not find it out again."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._spans = spans_of(text)
+        self._parts: list[tuple[int, str]] = []
+        self._shown: dict[tuple[int, int], tuple[str, int]] = {}
+
+    @cached_property
+    def tokens(self) -> int:
+        """Estimated tokens of the whole text."""
+        return estimate_tokens(self._text)
+
+    @cached_property
+    def whole(self) -> str:
+        """The text as words are compared."""
+        return normalise(self._text)
+
+    def parts(self) -> Iterator[tuple[int, str]]:
+        """Where each passage begins, and its text as words are compared."""
+        yield from self._parts
+        for start, end in self._spans:
+            part = (start, normalise(self._text[start:end]))
+            self._parts.append(part)
+            yield part
+
+    def shown(self, start: int, limit: int) -> tuple[str, int]:
+        """Whole sentences from `start` on, as far as `limit` tokens go, and their tokens."""
+        known = self._shown.get((start, limit))
+        if known is None:
+            known = self._shown[start, limit] = counted_cut(self._text[start:].lstrip(), limit)
+        return known
 
 
-def _start_of_most(text: str, wanted: Sequence[str]) -> int:
+def _look_at(text: str) -> _Look:
+    return _looked_at(text) if len(text) <= KEPT_CHARACTERS else _Look(text)
+
+
+_looked_at = lru_cache(maxsize=KEPT_LOOKS)(_Look)
+
+
+def cut(text: str, wanted: Sequence[str] = (), limit: int = SHOWN_TOKENS) -> Shown:
+    """The text, where it is longer than `limit` tokens cut at a sentence end: its beginning, or where `wanted` words are.
+
+    Call it in the event loop alone.
+    """
+    look = _look_at(text)
+    if look.tokens <= limit:
+        return Shown(text, look.tokens, look.tokens)
+    start = _start_of_most(look, wanted) if wanted else 0
+    part, shown = look.shown(start, limit)
+    return Shown(f"… {part}" if start else part, shown, look.tokens, frozenset({Mark.CUT}))
+
+
+def _start_of_most(look: _Look, wanted: Sequence[str]) -> int:
     """Where the passage begins that has most of the wanted words; 0 where the beginning does as well."""
-    whole = normalise(text)
-    there = sum(word in whole for word in wanted)  # stems and pairs of characters, so that a look is enough
+    there = sum(word in look.whole for word in wanted)  # stems and pairs of characters, so that a look is enough
     best, most = 0, 0
-    for start, end in spans_of(text) if there else ():
-        part = normalise(text[start:end])
+    for start, part in look.parts() if there else ():
         found = sum(word in part for word in wanted)
         if found > most:
             best, most = start, found
