@@ -65,9 +65,9 @@ def run(
         _configure_logging(settings, state)
         token = settings.server.token or keep_token(state)
         few_heaps()
+        listener = _listen(settings, token, any_port=any_port or settings.transport == "stdio")
         gc.disable()  # until the index is open: nearly all that is made by then stays
         model = _begin_model(settings)
-        listener = _listen(settings, token, any_port=any_port or settings.transport == "stdio")
         from vaultd.compose import compose
 
         core = compose(settings, state, config=config, model=model)
