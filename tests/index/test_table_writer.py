@@ -6,7 +6,7 @@ import threading
 from types import SimpleNamespace
 
 from tests.fakes import FakeClock
-from vaultd.index.tables import FLUSH_AT_LATEST_S, TableWriter
+from vaultd.index.tables import CLEAN_AFTER_S, COMPACT_WHEN_IDLE_S, FLUSH_AT_LATEST_S, IDLE_COMMITS, TableWriter
 
 
 class Shelf:
@@ -53,3 +53,41 @@ def test_changes_without_a_pause_are_written_and_the_tables_compacted_all_the_sa
         over.set()
         changing.join()
         writer.close()
+
+
+class Quiet(Shelf):
+    """Tables that ask for nothing by themselves."""
+
+    wants_compaction = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.compactions = 0
+
+    def put(self, rows, contents):
+        self.commits += IDLE_COMMITS
+
+    def compact(self):
+        self.commits = 0
+        self.compactions += 1
+        self.compacted.set()
+
+
+def test_what_a_compaction_left_is_cleared_once_when_it_may_go():
+    clock, shelf = FakeClock(), Quiet()
+    writer = TableWriter(shelf, set(), monotonic=lambda: clock.now.timestamp())
+    writer.start()
+    try:
+        writer.put(SimpleNamespace(id="a"), None)
+        assert writer.flush()
+        counts = []
+        for pause_s in (COMPACT_WHEN_IDLE_S, CLEAN_AFTER_S, 10 * CLEAN_AFTER_S):
+            shelf.compacted.clear()
+            clock.advance(seconds=pause_s)
+            assert writer.flush()  # wakes it
+            shelf.compacted.wait(0.3 if len(counts) == 2 else 10)
+            counts.append(shelf.compactions)
+    finally:
+        writer.close()
+
+    assert counts == [1, 2, 2]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from vaultd.core.errors import IndexUnavailable, StorageFull
 from vaultd.index.rows import Row
 from vaultd.index.schema import ContentRow
-from vaultd.index.store import Store
+from vaultd.index.store import VERSIONS_KEPT, Store
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +23,7 @@ FLUSH_AT_LATEST_S = 2.0  # after the first one: where something changes all the 
 FLUSH_AT_ROWS = 512
 COMPACT_WHEN_IDLE_S = 20.0
 IDLE_COMMITS = 20  # fewer than these are not worth a compaction
+CLEAN_AFTER_S = VERSIONS_KEPT.total_seconds() + 10  # from then on what a compaction had to leave may go
 RETRY_AFTER_S = 10.0
 
 
@@ -71,6 +72,7 @@ class TableWriter:
         self._last_change = monotonic()
         self._first_change: float | None = None  # of those that wait
         self._compact_from = 0.0  # later than now after a compaction that failed
+        self._clean_at: float | None = None  # where a compaction had to leave old versions
         self._thread = threading.Thread(target=self._run, name="index-writer", daemon=True)
 
     @property
@@ -167,10 +169,11 @@ class TableWriter:
                 if not may_compact:
                     self._condition.wait(self._compact_from - now)
                     continue
-                if self._store.commits >= IDLE_COMMITS:
-                    if waited >= COMPACT_WHEN_IDLE_S:
+                wait_s = self._until_upkeep_s(now)
+                if wait_s is not None:
+                    if wait_s <= 0:
                         return _Pending()
-                    self._condition.wait(COMPACT_WHEN_IDLE_S - waited)
+                    self._condition.wait(wait_s)
                     continue
                 if not self._store.wants_compaction:
                     self._condition.wait()
@@ -180,6 +183,13 @@ class TableWriter:
             self._first_change = None
             self._writing = True
             return batch
+
+    def _until_upkeep_s(self, now: float) -> float | None:
+        """Seconds until the tables, where nothing changes, are to be compacted or cleared up; None: there is no need."""
+        idle_from = self._last_change + COMPACT_WHEN_IDLE_S
+        if self._store.commits >= IDLE_COMMITS:
+            return idle_from - now
+        return None if self._clean_at is None else max(idle_from, self._clean_at) - now
 
     def _write(self, batch: _Pending) -> None:
         try:
@@ -252,6 +262,7 @@ class TableWriter:
         newer.embeddings[:0] = batch.embeddings
 
     def _compact(self) -> None:
+        gathered = self._store.commits
         try:
             self._store.compact()
         except (StorageFull, IndexUnavailable) as exc:
@@ -260,3 +271,4 @@ class TableWriter:
             log.warning("%s", exc)
         else:
             self._problem = ""
+            self._clean_at = self._monotonic() + CLEAN_AFTER_S if gathered >= IDLE_COMMITS else None
