@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 FRAGMENTS_BEFORE_COMPACTION = 120
-VERSIONS_KEPT = timedelta(minutes=1)  # a scan of the embeddings may be under way in another thread
+VERSIONS_KEPT = timedelta(seconds=10)  # a scan of the embeddings may be under way in another thread
 _TABLES = {"notes", "contents"}
 _SESSION_INDEX_BYTES = 1 << 20
 _SESSION_METADATA_BYTES = 1 << 20

@@ -23,7 +23,7 @@ FLUSH_AT_LATEST_S = 2.0  # after the first one: where something changes all the 
 FLUSH_AT_ROWS = 512
 COMPACT_WHEN_IDLE_S = 20.0
 IDLE_COMMITS = 20  # fewer than these are not worth a compaction
-CLEAN_AFTER_S = VERSIONS_KEPT.total_seconds() + 10  # from then on what a compaction had to leave may go
+CLEAN_AFTER_S = VERSIONS_KEPT.total_seconds() + 1  # from then on what a compaction had to leave may go
 RETRY_AFTER_S = 10.0
 
 
