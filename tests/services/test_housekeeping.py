@@ -1,5 +1,6 @@
 """What is written into notes once they are quiet, and what never is."""
 
+import dataclasses
 from datetime import UTC, datetime
 
 import pytest
@@ -11,6 +12,7 @@ from vaultd.core.query import Query
 from vaultd.services.housekeeping import PROJECTED_A_ROUND
 from vaultd.services.newmemory import NewMemory
 from vaultd.services.revise import Revision
+from vaultd.settings import Settings
 
 QUIET = {"minutes": 3}
 
@@ -315,3 +317,39 @@ async def test_a_link_that_a_person_touched_right_after_a_move_is_kept_by_the_ne
 
         assert (r.vault / "permanent/walk.md").exists()
         assert "[[permanent/walk]]" in r.read("cards/kept.md")
+
+
+async def test_a_round_looks_at_what_changed_since_the_last_one_alone(tmp_path, clock):
+    async with running(tmp_path, clock=clock) as r:
+        for number in range(5):
+            await r.write(f"dynamic/{number}.md", whole(id=f"a1b2c3d4e5f{number}"))
+        await keep_house(r, **QUIET)
+        asked = []
+        get = r.core.mirror.get
+        r.core.mirror.get = lambda note_id: asked.append(note_id) or get(note_id)
+
+        await keep_house(r, seconds=30)
+        untouched = list(asked)
+        r.core.reinforce.count("a1b2c3d4e5f3", 1.0)
+        asked.clear()
+        counted = await keep_house(r, **QUIET)
+
+        assert untouched == []
+        assert set(asked) == {"a1b2c3d4e5f3"}
+        assert counted.projected == 1
+
+
+async def test_what_is_owed_later_is_still_done_when_its_time_comes(tmp_path, clock):
+    base = Settings()
+    hourly = dataclasses.replace(base, journal=dataclasses.replace(base.journal, project_every_s=3600))
+    async with running(tmp_path, clock=clock, settings=hourly) as r:
+        await r.write("dynamic/walk.md", whole())
+        await keep_house(r, **QUIET)
+        r.core.reinforce.count("a1b2c3d4e5f6", 1.0)
+        first = await keep_house(r, **QUIET)
+        r.core.reinforce.count("a1b2c3d4e5f6", 1.0)
+
+        too_early = await keep_house(r, **QUIET)
+        in_time = await keep_house(r, hours=1)
+
+        assert (first.projected, too_early.projected, in_time.projected) == (1, 0, 1)

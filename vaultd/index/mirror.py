@@ -74,6 +74,24 @@ class Use:
     last: float | None
 
 
+class Changed:
+    """Ids of the notes that came, went or were counted, until somebody takes them out."""
+
+    def __init__(self, lock: threading.RLock) -> None:
+        self._lock = lock
+        self._ids: set[str] = set()
+
+    def add(self, note_id: str) -> None:
+        """Called by the mirror, which holds the lock."""
+        self._ids.add(note_id)
+
+    def take(self) -> set[str]:
+        """Those since the last time."""
+        with self._lock:
+            taken, self._ids = self._ids, set()
+        return taken
+
+
 class Mirror:
     """Rows by id and path, columns, words and vectors of one vault."""
 
@@ -91,6 +109,7 @@ class Mirror:
         self._slot_of_body: dict[str, int] = {}
         self._free: list[int] = []
         self._columns = Columns()
+        self._followers: list[Changed] = []
 
     # -- reading --------------------------------------------------------------------------------------------------
 
@@ -110,6 +129,20 @@ class Mirror:
     def rows(self) -> Iterator[Row]:
         """All rows, in the order of their slots."""
         return (row for row in list(self._rows) if row is not None)
+
+    def having(self, role: Role) -> list[Row]:
+        """The rows of one role, in the order of their slots."""
+        with self.lock:
+            return [self.at(slot) for slot in np.flatnonzero(self.columns.role == ROLE_CODES[role]).tolist()]
+
+    def follow(self) -> Changed:
+        """Hear from now on of every note that is put, removed or counted."""
+        changed = Changed(self.lock)
+        with self.lock:
+            for note_id in self._slot_of_id:
+                changed.add(note_id)
+            self._followers.append(changed)
+        return changed
 
     def at(self, slot: int) -> Row:
         """The row at a slot. Raises KeyError where it is empty."""
@@ -358,6 +391,7 @@ class Mirror:
             return
         self._leave_path(slot)
         del self._slot_of_id[row.id]
+        self._tell(row.id)
         if self._slot_of_body.get(row.body_key) == slot:
             del self._slot_of_body[row.body_key]
         self._rows[slot] = None
@@ -378,7 +412,12 @@ class Mirror:
         else:
             self.title_words.put(slot, *counted_words(_title(row)))
 
+    def _tell(self, note_id: str) -> None:
+        for follower in self._followers:
+            follower.add(note_id)
+
     def _set_use(self, slot: int, row: Row, use: Use) -> None:
+        self._tell(row.id)
         self._columns.activation_count[slot] = max(row.count_floor, use.count)
         self._columns.last_active[slot] = row.last_active if use.last is None else max(row.last_active, use.last)
 

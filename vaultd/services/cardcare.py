@@ -102,7 +102,7 @@ class CardCare:
         await self.settled()
         done = 0
         every = period(self._settings().journal.project_every_s, in_git=sync.is_git_synced(self._layout.root))
-        for row in [row for row in self._mirror.rows() if row.role is Role.CARD]:
+        for row in self._mirror.having(Role.CARD):
             wants_id = not row.has_id or CARD_ID.fullmatch(row.id) is None
             if (wants_id or self._owes(row, every)) and self._may_be_written(row):
                 done += await self._tried(row, wants_id=wants_id)
@@ -198,7 +198,7 @@ class CardCare:
         log.info("card %s was given twice; the later one, %s, is %s now", card_id, row.path, new_id)
         left = self._mirror.get(card_id)
         if left is None:  # the older card had stood in the later one's shadow
-            rows = [one for one in self._mirror.rows() if one.role is Role.CARD and CARD_ID.fullmatch(one.id) is None]
+            rows = [one for one in self._mirror.having(Role.CARD) if CARD_ID.fullmatch(one.id) is None]
             await self._scribe.look(*(one.path for one in rows))
         return True
 

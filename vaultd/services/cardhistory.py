@@ -130,7 +130,7 @@ class CardHistory:
         """Look at every card that differs from what was seen last; how many did."""
         with contextlib.suppress(sqlite3.DatabaseError):
             known = self._seen.checksums()
-            rows = [row for row in self._mirror.rows() if row.role is Role.CARD]
+            rows = self._mirror.having(Role.CARD)
             fresh = [row.id for row in rows if known.get(row.id) != row.checksum]
             self.looked_at(fresh)
             self._seen.drop(known.keys() - {row.id for row in rows})

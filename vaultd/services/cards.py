@@ -155,7 +155,7 @@ class Cards:
 
     def rows(self, sight: str | None) -> list[Row]:
         """The rows of all cards that may be seen."""
-        cards = (row for row in self._mirror.rows() if row.role is Role.CARD)
+        cards = self._mirror.having(Role.CARD)
         return [row for row in cards if sees(sight, row.card.scope if row.card else "")]
 
     def view(self, row: Row, text: str | None = None) -> CardView:

@@ -1,7 +1,7 @@
 """What is written into notes when they are quiet: counters, a new note's properties, moves that an edit asks for.
 
-A round is cheap where nothing is to be done: it looks at rows, and reads a file only where its row tells that it may
-lack something. What was refused is not tried again until the file changes.
+A round is cheap where nothing is to be done: it looks at the rows that changed since, and reads a file only where its
+row tells that it may lack something. What was refused is not tried again until the file changes.
 """
 
 from __future__ import annotations
@@ -90,6 +90,8 @@ class Housekeeping:
         self._owns_lifecycle = owns_lifecycle
         self._write_log = write_log
         self._started = self._compacted = clock()
+        self._changed = mirror.follow()
+        self._open: set[str] = set()  # notes that are yet to be looked at, or for which something is yet to be done
         self._touched: dict[str, datetime] = {}
         self._whole: dict[str, str] = {}
         self._refusals = Refusals(clock)
@@ -121,9 +123,10 @@ class Housekeeping:
                 done.held = f"a git {merging} is under way"
                 return done
             self._disputed.clear()
+            self._open |= self._changed.take()
             if sync.is_git_synced(self._layout.root):
                 # a commit since may say that the copy was there first
-                await self._scribe.look(*(row.path for row in self._mirror.rows() if row.copied))
+                await self._scribe.look(*(row.path for row in self._looked_for() if row.copied))
             todo = await asyncio.to_thread(self._todo)
             for task in todo:
                 await self._tried(task, done)
@@ -150,19 +153,31 @@ class Housekeeping:
 
     # -- what is to be done ---------------------------------------------------------------------------------------
 
+    def _looked_for(self) -> list[Row]:
+        """The rows that a round looks at; an id without a row is let go."""
+        rows = {note_id: self._mirror.get(note_id) for note_id in self._open}
+        self._open.intersection_update(note_id for note_id, row in rows.items() if row is not None)
+        return sorted((row for row in rows.values() if row is not None), key=lambda row: row.path)
+
     def _todo(self) -> list[_Task]:
         mine = self._owns_lifecycle()
         in_git = sync.is_git_synced(self._layout.root)
         every = period(self._settings().journal.project_every_s, in_git=in_git)
         tasks: list[_Task] = []
-        for row in self._mirror.rows():
-            if row.role is not Role.BUCKET or row.stale or not row.writable or self._refusals.holds(row):
-                continue
+        for row in self._looked_for():
             folder = self._layout.folder_kind(row.path)
-            if folder is None:
+            if row.role is not Role.BUCKET or row.stale or not row.writable or folder is None:
+                wants = owes = False
+            else:
+                wants = may_want(row, folder) and self._whole.get(row.id) != row.checksum
+                owes = bool(gain(row, self._mirror))
+            if not (wants or owes or row.copied):
+                self._open.discard(row.id)  # until it changes
                 continue
-            lacks = mine and may_want(row, folder) and self._whole.get(row.id) != row.checksum
-            owed = bool(gain(row, self._mirror)) and self._is_due(row, every)
+            if folder is None or self._refusals.holds(row):
+                continue
+            lacks = wants and mine
+            owed = owes and self._is_due(row, every)
             if lacks or owed:
                 tasks.append(_Task(row, folder, lacks=lacks, owed=owed))
         return tasks

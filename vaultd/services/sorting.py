@@ -110,7 +110,7 @@ class Sorting:
 
     def _memories(self) -> list[Row]:
         with self._mirror.lock:
-            rows = [row for row in self._mirror.rows() if row.role is Role.BUCKET and row.kind in _SORTED_KINDS]
+            rows = [row for row in self._mirror.having(Role.BUCKET) if row.kind in _SORTED_KINDS]
         return sorted((row for row in rows if row.writable), key=lambda row: row.path)
 
     async def _areas(self, row: Row, *, by_model: bool) -> tuple[str, ...]:

@@ -76,9 +76,7 @@ class Waiting:
     def all(self) -> list[Waits]:
         """What waits, oldest first. Blocks."""
         out: list[Waits] = []
-        for row in self._mirror.rows():
-            if row.role is not Role.WAITING:
-                continue
+        for row in self._mirror.having(Role.WAITING):
             note = self._reader.read(row.path)
             if note is None:
                 continue
