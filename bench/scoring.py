@@ -78,6 +78,7 @@ def tasks(count: int) -> dict[str, Callable[[], object]]:
     columns = columns_of(count, rng)
     evidence = [rng.random(count) for _ in range(3)]
     created = NOW_S - rng.random(count) * 700 * 86_400
+    made = np.sort(created)
     eligible = np.ones(count, dtype=np.bool_)
     decay, match = DecayWeights(), MatchWeights()
     names = names_of(count, chance)
@@ -99,7 +100,7 @@ def tasks(count: int) -> dict[str, Callable[[], object]]:
             now=NOW_S,
             weights=match,
         )
-        return kept(found.total, match), rank_scores(found.total, columns.resolved)
+        return kept(found.total, match), rank_scores(found, topic.value, columns.resolved)
 
     def one_fuzzy() -> object:
         return fuzzy_topic("实习offer", name=names[0], domains=domains[0], tags=tags[0], body=SIGNS * 30, weights=match)
@@ -108,7 +109,7 @@ def tasks(count: int) -> dict[str, Callable[[], object]]:
         "decay scores": lambda: decay_scores(columns, NOW_S, decay),
         "forgetting cycle": lambda: cycle(columns, NOW_S, decay),
         "forecast of 30 days": lambda: forecast(columns, NOW_S, decay, days=30),
-        "ripple": lambda: ripple_targets(created, eligible, 7, RippleRules()),
+        "ripple": lambda: ripple_targets(made, lambda row: bool(eligible[row]), 7, RippleRules()),
         "match scores with topic, threshold and rank": matched,
         "surfacing order": lambda: surfacing_order(columns, scores, rng=random.Random(1), rules=SurfaceRules()),
         "drift": lambda: drift(scores, eligible, hits=0, rng=random.Random(0), rules=DriftRules(probability=1.0)),

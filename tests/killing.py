@@ -62,7 +62,7 @@ async def work(folder: Path, seed: int) -> None:
                     note_id = chance.choice(ids)
                     r.core.reinforce([note_id])
                     await asyncio.to_thread(r.core.journal.flush)
-                    print(f"counted {note_id} {r.core.journal.total(note_id).count}", flush=True)
+                    print(f"counted {note_id} {r.core.journal.total(note_id).activations}", flush=True)
                 case 4 if ids:
                     await r.core.services.revise(chance.choice(ids), Revision(resolved=chance.random() < 0.5))
                 case 5:

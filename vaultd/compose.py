@@ -14,6 +14,7 @@ from vaultd.embedding import Model, embedding_model, local_zone
 from vaultd.engine import Core, LiveSettings, VaultGround
 from vaultd.index.mirror import Mirror
 from vaultd.index.store import Store
+from vaultd.index.timeline import Timelines
 from vaultd.llm.analyst import Analyst
 from vaultd.llm.budget import RequestBudget
 from vaultd.llm.chat import ChatAnalyst
@@ -138,8 +139,9 @@ def compose(
         root=vault,
     )
     showing = Showing(mirror, texts, Condensing(analyst, strict=settings.strict_llm), live, health.index_state)
-    matching = Matching(mirror, meaning, texts, live)
-    reinforce = Reinforce(journal, mirror, now)
+    timelines = Timelines(mirror)
+    matching = Matching(mirror, timelines, meaning, texts, live)
+    reinforce = Reinforce(journal, mirror, timelines, now)
     remember = Remember(layout, scribe, mirror, matching, meaning, analyst, live, now)
     waiting = Waiting(layout, scribe, reader, mirror, now)
     lifecycle = Lifecycle(layout.state_dir, machine, presence)

@@ -264,19 +264,21 @@ def test_forecast_is_what_the_cycles_will_do(buckets, interval_hours):
 # Ripple
 
 
-def test_ripple_reaches_the_five_nearest_in_creation_within_two_days():
-    hours = np.array([0.0, 50.0, -47.0, 1.0, -2.0, 48.0, 3.0, -4.0, 5.0])
+def stirred(hours, source=0.0, unfit=()):
+    """The hours of the memories that a recall of the one made at hour `source` stirs."""
+    made = np.array(sorted(hours))
+    targets = ripple_targets(
+        made * 3600, lambda row: made[row] not in unfit, int(np.searchsorted(made, source)), RippleRules()
+    )
+    return made[targets].tolist()
 
-    targets = ripple_targets(hours * 3600, np.ones(9, dtype=bool), 0, RippleRules())
+
+def test_ripple_reaches_the_five_nearest_in_creation_within_two_days():
+    hours = [0.0, 50.0, -47.0, 1.0, -2.0, 48.0, 3.0, -4.0, 5.0]
 
     # distances 50, 47, 1, 2, 48, 3, 4, 5: the five nearest are 1, 2, 3, 4, 5 hours away
-    assert targets.tolist() == [3, 4, 6, 7, 8]
+    assert stirred(hours) == [1.0, -2.0, 3.0, -4.0, 5.0]
 
 
 def test_ripple_includes_the_edge_of_the_window_and_leaves_out_the_source_and_the_ineligible():
-    hours = np.array([0.0, 48.0, -48.0, 48.01, 1.0])
-    eligible = np.array([True, True, True, True, False])
-
-    targets = ripple_targets(hours * 3600, eligible, 0, RippleRules())
-
-    assert targets.tolist() == [1, 2]
+    assert stirred([0.0, 48.0, -48.0, 48.01, 1.0], unfit=(1.0,)) == [-48.0, 48.0]

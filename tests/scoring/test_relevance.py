@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 from vaultd.scoring.relevance import (
     DAY_SHARE,
     NEIGHBOUR_SHARE,
+    Neighbours,
     evidence,
     joined,
     meaning_of_said,
@@ -66,7 +67,7 @@ def test_a_note_gains_from_its_neighbours_of_the_same_day_alone():
     relevance = np.array([1.0, 0.0, 0.0, 0.0])
     days = np.array([5, 5, 6, 6])
 
-    found = with_neighbours(relevance, np.arange(4), days)
+    found = with_neighbours(relevance, Neighbours.of(np.arange(4), days))
 
     # the mean is 0.25: the second gains 0.75 · 0.2 as a neighbour and 0.75 · 0.2 as one of the day
     assert found == pytest.approx([1.0, 0.75 * (NEIGHBOUR_SHARE + DAY_SHARE), 0.0, 0.0])
@@ -75,8 +76,9 @@ def test_a_note_gains_from_its_neighbours_of_the_same_day_alone():
 def test_a_day_of_hundreds_of_notes_is_an_import_and_makes_no_neighbours():
     relevance = np.zeros(300)
     relevance[7] = 1.0
+    one_day = Neighbours.of(np.arange(300), np.zeros(300, np.int64))
 
-    assert with_neighbours(relevance, np.arange(300), np.zeros(300, np.int64)).tolist() == relevance.tolist()
+    assert with_neighbours(relevance, one_day).tolist() == relevance.tolist()
 
 
 def test_one_kind_of_evidence_is_enough():
@@ -123,7 +125,7 @@ def test_topics_stay_in_range_and_keep_the_order(relevance, trusted):
 
 @given(arrays(np.float64, 8, elements=UNIT), st.permutations(range(8)), arrays(np.int64, 8, elements=st.integers(0, 3)))
 def test_neighbours_only_ever_add(relevance, order, days):
-    found = with_neighbours(relevance, np.array(order), np.sort(days))
+    found = with_neighbours(relevance, Neighbours.of(np.array(order), np.sort(days)))
 
     assert (found >= relevance - 1e-12).all()
 

@@ -275,11 +275,11 @@ async def test_counters_of_a_deleted_note_are_kept_for_seven_days(tmp_path, cloc
         (r.vault / "dynamic/walk.md").unlink()
         await r.look("dynamic/walk.md")
         await keep_house(r, days=6)
-        kept = r.core.journal.total("a1b2c3d4e5f6").count
+        kept = r.core.journal.total("a1b2c3d4e5f6").activations
         await keep_house(r, days=2)
 
         assert kept == 1
-        assert r.core.journal.total("a1b2c3d4e5f6").count == 0
+        assert r.core.journal.total("a1b2c3d4e5f6").activations == 0
 
 
 async def test_a_machine_that_does_not_own_the_life_cycle_moves_nothing(tmp_path, clock):

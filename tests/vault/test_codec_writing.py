@@ -322,7 +322,10 @@ def test_any_change_reads_back_and_leaves_all_else_as_it_was(raw, changes):
     for key, value in changes.items():
         assert (key in after.properties) == (value is not REMOVE)
         if not isinstance(value, datetime) and value is not REMOVE:
-            assert same(after.properties[key], value)
+            found = after.properties[key]
+            if key == "id" and isinstance(found, str) and isinstance(value, int | float):
+                found = type(value)(found)  # an id is read as its text, also one that is a number
+            assert same(found, value)
     assert _changed_or_refused(changed, changes) == changed
 
 

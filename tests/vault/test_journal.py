@@ -65,7 +65,7 @@ def test_many_ripples_stay_a_round_number(tmp_path):
     for _ in range(1000):
         journal.bump(NOTE, 0.3, None)
 
-    assert journal.total(NOTE).count == 300.0
+    assert journal.total(NOTE).activations == 300.0
 
 
 def test_machines_are_summed_up_once_their_journals_arrive(tmp_path):
@@ -205,7 +205,7 @@ def test_torn_last_line_costs_at_most_itself(tmp_path, cut):
     file_of(tmp_path).write_bytes(raw[:-cut])
 
     again = Journal(tmp_path, HERE)
-    assert again.total(NOTE).count == (2.0 if cut == 1 else 1.0)
+    assert again.total(NOTE).activations == (2.0 if cut == 1 else 1.0)
     again.bump(OTHER, 1.0, NOW)
     again.flush()
 
@@ -281,7 +281,7 @@ def test_own_journal_set_back_on_disk_is_made_whole_again(tmp_path):
     journal.flush()
 
     assert Journal(tmp_path, HERE).totals() == journal.totals()
-    assert journal.total(NOTE).count == 5.0
+    assert journal.total(NOTE).activations == 5.0
 
 
 def test_long_journal_is_compacted_and_says_the_same(tmp_path):

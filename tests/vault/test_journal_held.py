@@ -39,7 +39,7 @@ def test_counts_wait_while_the_vault_is_unmounted(tmp_path):
     (tmp_path / "elsewhere").rename(mount)
     journal.flush()
 
-    assert Journal(state, HERE).total(NOTE).count == 1.0
+    assert Journal(state, HERE).total(NOTE).activations == 1.0
 
 
 def test_counts_wait_while_git_is_in_the_middle_of_a_rebase(tmp_path):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -66,11 +67,10 @@ class Loaded:
     heads: Heads | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """What the journals say of a note: recalls summed over machines, last use in epoch seconds (None: never)."""
 
-    count: float
+    activations: float
     last: float | None
 
 
@@ -296,10 +296,15 @@ class Mirror:
 
     def set_use(self, note_id: str, use: Use) -> None:
         """New counters of a note; nothing happens where it is not in the index."""
+        self.set_uses([(note_id, use)])
+
+    def set_uses(self, uses: Iterable[tuple[str, Use]]) -> None:
+        """The same of several notes."""
         with self.lock:
-            slot = self._slot_of_id.get(note_id)
-            if slot is not None:
-                self._set_use(slot, self.at(slot), use)
+            for note_id, use in uses:
+                slot = self._slot_of_id.get(note_id)
+                if slot is not None:
+                    self._set_use(slot, self.at(slot), use)
 
     def add_vectors(
         self, keys: Sequence[bytes], vectors: npt.NDArray[np.float32], shares: npt.NDArray[np.float32]
@@ -418,7 +423,7 @@ class Mirror:
 
     def _set_use(self, slot: int, row: Row, use: Use) -> None:
         self._tell(row.id)
-        self._columns.activation_count[slot] = max(row.count_floor, use.count)
+        self._columns.activation_count[slot] = max(row.count_floor, use.activations)
         self._columns.last_active[slot] = row.last_active if use.last is None else max(row.last_active, use.last)
 
 

@@ -19,9 +19,12 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Timeline:
-    """`order`: slots of buckets as they were made; `days` of the calendar is by slot, by each note's own offset."""
+    """`order`: slots of buckets as they were made; `made`: when each of these was, in epoch seconds; `place`: by slot,
+    where it stands in the order (−1: nowhere); `calendar`: by slot, by each note's own offset."""
 
     order: npt.NDArray[np.intp]
+    made: npt.NDArray[np.float64]
+    place: npt.NDArray[np.intp]
     calendar: Calendar
 
 
@@ -45,9 +48,11 @@ class Timelines:
         buckets = columns.role == ROLE_CODES[Role.BUCKET]
         if known is not None and self._seen is not None and _equal(self._seen, (local, buckets)):
             return known
-        made = Timeline(
-            self._ordered(columns.created, buckets), Calendar.of_days(np.floor(local / DAY_S).astype(np.int64))
-        )
+        order = self._ordered(columns.created, buckets)
+        calendar = Calendar.of_days(np.floor(local / DAY_S).astype(np.int64))
+        place = np.full(len(local), -1)
+        place[order] = np.arange(len(order))
+        made = Timeline(order, columns.created[order], place, calendar)
         self._seen, self._timeline = (local, buckets), made
         return made
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, Final
@@ -232,13 +233,23 @@ def forecast(
     return Forecast(archive_day, resolve_day, held & np.isfinite(archive_day))
 
 
-def ripple_targets(created: Reals, eligible: Flags, source: int, rules: RippleRules) -> Indices:
-    """Rows that a recall of row `source` stirs: eligible, nearest in `created` (epoch seconds), within the window.
+def ripple_targets(made: Reals, stirs: Callable[[int], bool], source: int, rules: RippleRules) -> list[int]:
+    """Rows that a recall of row `source` stirs: those that `stirs` admits, nearest in time, within the window.
 
-    Nearest first; of two at the same distance the one that stands first. The source never stirs itself.
+    `made`: when each row was made (epoch seconds), ascending. Nearest first; of two at the same distance the earlier one.
     """
-    distance = np.abs(created - created[source])
-    rows: Indices = np.flatnonzero(distance <= rules.window_hours * SECONDS_PER_HOUR)
-    rows = rows[eligible[rows] & (rows != source)]
-    nearest: Indices = rows[np.argsort(distance[rows], kind="stable")[: rules.limit]]
-    return nearest
+    window_s, moment, end = rules.window_hours * SECONDS_PER_HOUR, made.item(source), len(made)
+    targets: list[int] = []
+    before, after = source - 1, source + 1
+    while len(targets) < rules.limit:
+        to_before = moment - made.item(before) if before >= 0 else math.inf
+        to_after = made.item(after) - moment if after < end else math.inf
+        if min(to_before, to_after) > window_s:
+            break
+        if to_before <= to_after:
+            row, before = before, before - 1
+        else:
+            row, after = after, after + 1
+        if stirs(row):
+            targets.append(row)
+    return targets

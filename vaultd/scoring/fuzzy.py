@@ -69,7 +69,8 @@ class ListColumn:
         codes: list[int] = []
         starts = [0]
         for words in lists:
-            codes += [places.setdefault(_fold_head(word), len(places)) for word in words]
+            for word in words:
+                codes.append(places.setdefault(_fold_head(word), len(places)))
             starts.append(len(codes))
         return cls(tuple(places), np.array(codes, dtype=np.int32), np.array(starts, dtype=np.int64))
 
@@ -107,9 +108,12 @@ class FuzzyColumns:
 def fuzzy_topics(query: str, columns: FuzzyColumns, weights: MatchWeights) -> Floats:
     """`fuzzy_topic` of each row; without bodies their part is 0, so that the value is a lower bound."""
     asked = fold(query)
-    total = weights.name * partial_ratios(asked, columns.names)
-    total += weights.domain * columns.domains.best(partial_ratios(asked, columns.domains.vocabulary))
-    total += weights.tags * columns.tags.best(partial_ratios(asked, columns.tags.vocabulary))
+    heads = (columns.names, columns.domains.vocabulary, columns.tags.vocabulary)
+    ratios = partial_ratios(asked, [text for texts in heads for text in texts])
+    names, domains, tags = np.split(ratios, np.cumsum([len(texts) for texts in heads[:2]]))
+    total = (
+        weights.name * names + weights.domain * columns.domains.best(domains) + weights.tags * columns.tags.best(tags)
+    )
     if columns.bodies is not None:
         total += weights.body * partial_ratios(asked, columns.bodies)
     return total / weights.fuzzy_total
@@ -120,7 +124,8 @@ def partial_ratios(asked: str, texts: Sequence[str]) -> Floats:
     if not asked or not texts:
         return np.zeros(len(texts))
     ratios: Floats = process.cdist([asked], texts, scorer=fuzz.partial_ratio, dtype=np.float64)[0] / _PERCENT
-    ratios[[not text for text in texts]] = 0.0
+    if "" in texts:
+        ratios[[not text for text in texts]] = 0.0
     return ratios
 
 

@@ -53,17 +53,16 @@ def topic_of(
     Of equal ones the first of fuzzy, words, meaning wins. In mode `fuzzy` the other two are not looked at, and `fuzzy`
     is taken as it is.
     """
-    columns = [np.zeros_like(fuzzy), fuzzy]
-    if mode == "best":
-        columns = [np.zeros_like(fuzzy), (fuzzy - FUZZY_CUTOFF) / (1 - FUZZY_CUTOFF)]
-        columns += [_nothing(fuzzy) if column is None else column for column in (words, meaning)]
-    stacked = np.clip(np.nan_to_num(np.vstack(columns), nan=0.0), 0.0, 1.0)
-    winner = np.argmax(stacked, axis=0)
-    return Topic(stacked[winner, np.arange(stacked.shape[1])], winner.astype(np.uint8))
-
-
-def _nothing(like: Floats) -> Floats:
-    return np.zeros_like(like)
+    stacked = np.zeros((len(EVIDENCE_CODES), len(fuzzy)))
+    if mode == "fuzzy":
+        stacked[1] = fuzzy
+    else:
+        stacked[1] = (fuzzy - FUZZY_CUTOFF) / (1 - FUZZY_CUTOFF)
+        for row, column in enumerate((words, meaning), start=2):
+            if column is not None:
+                stacked[row] = column
+    np.fmin(np.fmax(stacked, 0.0, out=stacked), 1.0, out=stacked)  # NaN becomes 0
+    return Topic(stacked.max(axis=0), np.argmax(stacked, axis=0).astype(np.uint8))
 
 
 def emotion_parts(valence: Reals, arousal: Reals, mood: Mood | Emotion | None) -> Floats:

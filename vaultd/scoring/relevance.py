@@ -13,6 +13,7 @@ a question about something else from being answered with whatever lies nearest.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -63,50 +64,80 @@ def scaled_words(scores: Reals, ideal: float, among: Flags) -> Floats:
     return kept / best if best > 0 else kept
 
 
-def scaled_meaning(cosines: Reals, known: Flags) -> Floats:
+def scaled_meaning(cosines: Reals | None, known: Flags) -> Floats:
     """Cosines from the farthest row (or FAR_COSINE) at 0 to the nearest at 1; 0 for rows that are not `known`."""
-    if not known.any():
-        return np.zeros(len(cosines))
+    if cosines is None or not known.any():
+        return np.zeros(len(known))
     some = cosines[known]
     low, high = min(float(some.min()), FAR_COSINE), float(some.max())
     scaled: Floats = np.where(known, (cosines - low) / max(high - low, 1e-9), 0.0)
     return scaled
 
 
-def meaning_of_said(coverage: Floats) -> Floats:
+def with_said(meaning: Floats, scores: Reals, ideal: float) -> Floats:
+    """The meaning (0…1), where a note says the question's words at least what `meaning_of_said` gives it.
+
+    `scores`: BM25, of which the question's `ideal` is full coverage. Changes `meaning`.
+    """
+    said = np.flatnonzero(scores > SAID_FROM * ideal) if ideal > 0 else ()
+    if len(said):
+        meaning[said] = np.maximum(meaning[said], meaning_of_said(scores[said] / ideal))
+    return meaning
+
+
+def meaning_of_said(coverage: Reals) -> Floats:
     """The meaning, 0…SAID_MEANING, that a note has at least, since it says the question's words so far (0…1)."""
-    return SAID_MEANING * np.clip((coverage - SAID_FROM) / (SAID_AT - SAID_FROM), 0.0, 1.0)
+    return SAID_MEANING * np.clip((coverage.astype(np.float64) - SAID_FROM) / (SAID_AT - SAID_FROM), 0.0, 1.0)
 
 
 def joined(words: Floats, meaning: Floats, known: Flags, dates: Floats | None) -> Floats:
     """Words, meaning and dates as one number, 0…1.3. Where a row has no embedding, words stand for its meaning."""
-    both = WORDS_SHARE * words + MEANING_SHARE * np.where(known, meaning, words)
+    both = words if not known.any() else WORDS_SHARE * words + MEANING_SHARE * np.where(known, meaning, words)
     return both if dates is None else both + DATES_SHARE * dates
 
 
-def with_neighbours(relevance: Floats, order: Indices, days: NDArray[np.int64]) -> Floats:
+@dataclass(frozen=True, slots=True, eq=False)
+class Neighbours:
+    """Who is whose neighbour, of n rows in the order in which they were made; made once for many questions.
+
+    `order` (n): the rows; `group` (n): a number for the day of each; `of_day` (n): what a row gets of what another one
+    of its day has; `of_next` (n − 1): what a row and the one after it get of each other's.
+    """
+
+    order: Indices
+    group: NDArray[np.intp]
+    of_day: Floats
+    of_next: Floats
+
+    @classmethod
+    def of(cls, order: Indices, days: NDArray[np.int64]) -> Neighbours:
+        """Of rows as they were made, and the day of each of these."""
+        together = days[1:] == days[:-1]
+        group = np.zeros(len(order), np.intp)
+        np.cumsum(~together, out=group[1:])
+        size = np.bincount(group)[group]
+        fit = size <= MOST_A_DAY
+        return cls(order, group, DAY_SHARE * fit / np.maximum(size - 1, 1), NEIGHBOUR_SHARE * (together & fit[1:]))
+
+
+def with_neighbours(relevance: Floats, neighbours: Neighbours) -> Floats:
     """Relevance with a share of what the memories before and after, and the others of the day, have above the mean.
 
-    `order`: rows as they were made; `days`: the day of each of these. A turn of a talk is often understood, and found,
-    by the turns around it. Rows outside `order` stay as they are.
+    A turn of a talk is often understood, and found, by the turns around it. Rows that are not among the neighbours stay
+    as they are.
     """
+    order = neighbours.order
     if len(order) < 2:
         return relevance
     own = relevance[order]
     above = np.maximum(own - own.mean(), 0.0)
     if not above.any():
         return relevance
-    together = days[1:] == days[:-1]
-    group = np.concatenate([[0], np.cumsum(~together)])
-    sizes = np.bincount(group)
-    fit = sizes <= MOST_A_DAY
-    others = np.bincount(group, above) / np.maximum(sizes - 1, 1)
-    gained = DAY_SHARE * (others[group] - above / np.maximum(sizes - 1, 1)[group])
-    near = NEIGHBOUR_SHARE * together
-    gained[:-1] += near * above[1:]
-    gained[1:] += near * above[:-1]
+    gained: Floats = (np.bincount(neighbours.group, above)[neighbours.group] - above) * neighbours.of_day
+    gained[:-1] += neighbours.of_next * above[1:]
+    gained[1:] += neighbours.of_next * above[:-1]
     out = relevance.copy()
-    out[order] = own + gained * fit[group]
+    out[order] = own + gained
     return out
 
 

@@ -164,7 +164,7 @@ class Cards:
         use = self._reinforce.use_of(row.id)
         last = max(filter(None, (row.card.last_used if row.card else None, use.last)), default=None)
         moment = None if last is None else datetime.fromtimestamp(int(last), row.zone())
-        count = int(max(row.count_floor, use.count))
+        count = int(max(row.count_floor, use.activations))
         fields = {name: getattr(card, name) for name in card.__dataclass_fields__}
         return CardView(Card(**(fields | {"use_count": count, "last_used": moment})), row, text)
 

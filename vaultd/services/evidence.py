@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vaultd.index.mirror import Mirror
-from vaultd.index.timeline import Timelines
+from vaultd.index.timeline import Timeline, Timelines
 from vaultd.index.tokens import weighted_words
 from vaultd.index.vectors import NO_COSINE
 from vaultd.scoring import relevance
@@ -42,31 +42,30 @@ class Evidence:
 class Witness:
     """Gathers the evidence over the mirror's columns. Hold the mirror's lock."""
 
-    def __init__(self, mirror: Mirror, meaning: Meaning) -> None:
+    def __init__(self, mirror: Mirror, timelines: Timelines, meaning: Meaning) -> None:
         self._mirror = mirror
         self._meaning = meaning
-        self._timelines = Timelines(mirror)
+        self._timelines = timelines
+        self._kept: tuple[Timeline, Flags, relevance.Neighbours] | None = None
 
     def of(self, text: str, vector: Vector | None, now: datetime, among: Flags, limit: int) -> Evidence:
         """Of the `limit` most relevant notes, and of the best by words or by meaning alone; all if they are few."""
         found = self._mirror.word_scores(weighted_words(text))
         words = relevance.scaled_words(found.scores, found.ideal, among)
-        cosines = np.full(len(among), NO_COSINE, np.float32) if vector is None else self._mirror.meaning(vector)
-        known: Flags = among & (cosines > NO_COSINE)
-        covered = np.clip(found.scores.astype(np.float64) / (found.ideal or 1.0), 0, 1)
-        meaning = np.maximum(relevance.scaled_meaning(cosines, known), relevance.meaning_of_said(covered))
+        cosines = None if vector is None else self._mirror.meaning(vector)
+        known: Flags = np.zeros_like(among) if cosines is None else among & (cosines > NO_COSINE)
+        meaning = relevance.with_said(relevance.scaled_meaning(cosines, known), found.scores, found.ideal)
         timeline = self._timelines()
         terms = dates_in(text, now).terms
         dates = date_scores(terms, timeline.calendar, among) if terms else None
         alone = relevance.joined(words, meaning, known, dates)
-        order = timeline.order[among[timeline.order]]
-        whole = relevance.with_neighbours(alone, order, timeline.calendar.number[order])
+        whole = relevance.with_neighbours(alone, self._neighbours(timeline, among))
 
         slots = _pool(among, whole, words, meaning, limit)
-        coverage = covered[slots]
-        similarity = np.full(len(slots), np.nan) if vector is None else self._meaning.similarities(cosines[slots])
+        coverage = np.clip(found.scores[slots].astype(np.float64) / (found.ideal or 1.0), 0, 1)
+        similarity = np.full(len(slots), np.nan) if cosines is None else self._meaning.similarities(cosines[slots])
         surely = relevance.evidence(
-            coverage, None if vector is None else similarity, None if dates is None else dates[slots]
+            coverage, None if cosines is None else similarity, None if dates is None else dates[slots]
         )
         best = float(whole[slots].max(initial=0.0))
         return Evidence(
@@ -77,20 +76,26 @@ class Witness:
             relevance.WORDS_SHARE * words[slots] >= relevance.MEANING_SHARE * meaning[slots],
         )
 
+    def _neighbours(self, timeline: Timeline, among: Flags) -> relevance.Neighbours:
+        """Among these notes, which are the same ones for most questions."""
+        kept = self._kept
+        if kept is None or kept[0] is not timeline or not np.array_equal(kept[1], among):
+            order = timeline.order[among[timeline.order]]
+            made = relevance.Neighbours.of(order, timeline.calendar.number[order])
+            kept = self._kept = (timeline, among, made)
+        return kept[2]
+
 
 def _pool(among: Flags, whole: Floats, words: Floats, meaning: Floats, limit: int) -> Indices:
-    slots = np.flatnonzero(among)
-    if len(slots) <= limit + 2 * BEST_OF_A_KIND:
-        return slots
-    chosen = [_best(slots, whole, limit), _best(slots, words, BEST_OF_A_KIND), _best(slots, meaning, BEST_OF_A_KIND)]
+    if np.count_nonzero(among) <= limit + 2 * BEST_OF_A_KIND:
+        return np.flatnonzero(among)
+    chosen = [_best(among, whole, limit), _best(among, words, BEST_OF_A_KIND), _best(among, meaning, BEST_OF_A_KIND)]
     return np.unique(np.concatenate(chosen))
 
 
-def _best(slots: Indices, scores: Floats, count: int) -> Indices:
-    of_slots = scores[slots]
-    found = np.flatnonzero(of_slots > 0)
-    if len(found) <= count:
-        return slots[found]
-    best = np.argpartition(-of_slots, count)[:count]
-    chosen: Indices = slots[best[of_slots[best] > 0]]
-    return chosen
+def _best(among: Flags, scores: Floats, count: int) -> Indices:
+    """Up to `count` of the slots `among` which there are, those with the highest scores above 0."""
+    slots = np.flatnonzero(among & (scores > 0))
+    if len(slots) > count:
+        slots = slots[np.argpartition(-scores[slots], count)[:count]]
+    return slots

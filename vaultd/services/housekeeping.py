@@ -110,7 +110,7 @@ class Housekeeping:
             self._touched.pop(row.id, None)
             self._whole.pop(row.id, None)
             self._refusals.drop(row.id)
-            if self._mirror.get(row.id) is None and self._reinforce.use_of(row.id).count:
+            if self._mirror.get(row.id) is None and self._reinforce.use_of(row.id).activations:
                 self._gone.note(row.id, now)
 
     async def __call__(self) -> Round:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from math import isnan
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from vaultd.core.query import Evidence as Spoke
 from vaultd.core.query import Query, ScoreParts
 from vaultd.index.columns import ROLE_CODES, Columns
 from vaultd.index.mirror import Mirror
-from vaultd.index.rows import Row
+from vaultd.index.timeline import Timelines
 from vaultd.scoring.constants import MATCH_SCALE, SEMANTIC_SIMILARITY, MatchWeights
 from vaultd.scoring.decay import KIND_CODES
 from vaultd.scoring.fuzzy import FuzzyColumns, fuzzy_topics
@@ -33,7 +34,7 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
 
-CANDIDATES = 20  # notes scored beyond those that can be shown
+CANDIDATES = 8  # notes scored beyond those that can be shown
 OWN_TOPIC_FROM = 0.5  # of a person's own note: it has no importance, mood or use to lift it
 OWN_LIMIT = 5
 
@@ -49,15 +50,65 @@ class Fate(StrEnum):
     BEYOND_LIMIT = "beyond_limit"
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+_FATES: Final = tuple(Fate)
+_KEPT, _SEMANTIC, _OWN, _BELOW, _CORE, _ = range(len(_FATES))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scores:
+    """Scores of all candidates, a list a part; the names are those of `ScoreParts`, `value` is the topic 0…1."""
+
+    total: list[float]
+    topic: list[float]
+    emotion: list[float]
+    time: list[float]
+    importance: list[float]
+    rank: list[float]
+    value: list[float]
+    evidence: list[int]
+    fuzzy: list[float]
+    words: list[float]
+    meaning: list[float]
+
+    def similarity(self, i: int) -> float | None:
+        """Of the question and a candidate; None where it is not known."""
+        alike = self.meaning[i]
+        return None if isnan(alike) else alike
+
+    def parts(self, i: int) -> ScoreParts:
+        """The scores of one candidate."""
+        return ScoreParts(
+            total=self.total[i],
+            topic=self.topic[i],
+            emotion=self.emotion[i],
+            time=self.time[i],
+            importance=self.importance[i],
+            rank=self.rank[i],
+            evidence=EVIDENCE_CODES[self.evidence[i]] if self.value[i] > 0 else Spoke.NONE,
+            fuzzy=self.fuzzy[i],
+            words=self.words[i],
+            meaning=self.similarity(i),
+        )
+
+
+class Candidate(NamedTuple):
     """A note that was scored."""
 
     slot: int
     id: str
-    parts: ScoreParts
-    similarity: float | None
     fate: Fate
+    scores: _Scores
+    place: int
+
+    @property
+    def parts(self) -> ScoreParts:
+        """Its scores."""
+        return self.scores.parts(self.place)
+
+    @property
+    def similarity(self) -> float | None:
+        """Of the question and the note; None where it is not known."""
+        return self.scores.similarity(self.place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +127,11 @@ class Matches:
 class Matching:
     """Scores notes against questions over the mirror's columns."""
 
-    def __init__(self, mirror: Mirror, meaning: Meaning, texts: Texts, settings: Callable[[], Settings]) -> None:
+    def __init__(
+        self, mirror: Mirror, timelines: Timelines, meaning: Meaning, texts: Texts, settings: Callable[[], Settings]
+    ) -> None:
         self._mirror = mirror
-        self._witness = Witness(mirror, meaning)
+        self._witness = Witness(mirror, timelines, meaning)
         self._texts = texts
         self._settings = settings
 
@@ -101,8 +154,7 @@ class Matching:
             if likeness and weights.topic_mode == "best":
                 evidence = self._as_likeness(evidence, query)
             candidates = self._score(evidence, columns, query, now, weights, fuzzy=not likeness)
-        ordered = sorted(candidates, key=lambda c: -c.parts.rank)
-        return Matches(tuple(self._limited(ordered, query.limit)), dropped, searched)
+        return Matches(tuple(self._limited(candidates, query.limit)), dropped, searched)
 
     def body(self, path: NotePath) -> str | None:
         """The body of a note as it lies on disk."""
@@ -155,6 +207,7 @@ class Matching:
         *,
         fuzzy: bool,
     ) -> list[Candidate]:
+        """All candidates, best first."""
         slots = evidence.slots
         with_names = fuzzy or weights.topic_mode == "fuzzy"
         letters = self._fuzzy(query, slots, weights) if with_names else np.zeros(len(slots))
@@ -170,31 +223,23 @@ class Matching:
             now=now.timestamp(),
             weights=weights,
         )
-        passed = kept(scored.total, weights)
+        own = columns.role[slots] == ROLE_CODES[Role.OWN]
         ranks = rank_scores(scored, topic.value, columns.resolved[slots], mode=weights.topic_mode)
-        scores = (scored.total, scored.topic, scored.emotion, scored.time, scored.importance, ranks, topic.value)
-        known = (letters, evidence.coverage, evidence.similarity)
-        plain = (column.tolist() for column in (slots, *scores, topic.evidence, passed, *known))
-        out: list[Candidate] = []
-        for slot, total, subject, emotion, time, importance, rank, value, spoke, good, letter, word, cosine in zip(
-            *plain, strict=True
-        ):
-            row = self._mirror.at(slot)
-            alike = None if isnan(cosine) else cosine
-            parts = ScoreParts(
-                total=total,
-                topic=subject,
-                emotion=emotion,
-                time=time,
-                importance=importance,
-                rank=value * MATCH_SCALE if row.role is Role.OWN else rank,
-                evidence=EVIDENCE_CODES[spoke] if value > 0 else Spoke.NONE,
-                fuzzy=letter,
-                words=word,
-                meaning=alike,
-            )
-            out.append(Candidate(slot, row.id, parts, alike, _fate(row, passed=good, alike=alike, topic=value)))
-        return out
+        ranks = np.where(own, topic.value * MATCH_SCALE, ranks)
+        fates = np.full(len(slots), _BELOW)
+        fates[evidence.similarity > SEMANTIC_SIMILARITY] = _SEMANTIC
+        fates[kept(scored.total, weights)] = _KEPT
+        fates[columns.pinned[slots] | columns.protected[slots]] = _CORE
+        fates[own] = _BELOW
+        fates[own & (topic.value >= OWN_TOPIC_FROM)] = _OWN
+        parts = (scored.total, scored.topic, scored.emotion, scored.time, scored.importance, ranks, topic.value)
+        spoke = (topic.evidence, letters, evidence.coverage, evidence.similarity)
+        scores = _Scores(*(column.tolist() for column in (*parts, *spoke)))
+        places, ends = slots.tolist(), fates.tolist()
+        return [
+            Candidate(places[i], self._mirror.at(places[i]).id, _FATES[ends[i]], scores, i)
+            for i in np.argsort(-ranks, kind="stable").tolist()
+        ]
 
     @staticmethod
     def _limited(ordered: Sequence[Candidate], limit: int) -> list[Candidate]:
@@ -205,18 +250,8 @@ class Matching:
         for c in ordered:
             left = room.get(c.fate)
             if left == 0:
-                c = Candidate(c.slot, c.id, c.parts, c.similarity, Fate.BEYOND_LIMIT)
+                c = c._replace(fate=Fate.BEYOND_LIMIT)
             elif left is not None:
                 room[c.fate] = left - 1
             out.append(c)
         return out
-
-
-def _fate(row: Row, *, passed: bool, alike: float | None, topic: float) -> Fate:
-    if row.role is Role.OWN:
-        return Fate.OWN if topic >= OWN_TOPIC_FROM else Fate.BELOW_THRESHOLD
-    if row.pinned or row.protected:
-        return Fate.CORE
-    if passed:
-        return Fate.KEPT
-    return Fate.SEMANTIC if alike is not None and alike > SEMANTIC_SIMILARITY else Fate.BELOW_THRESHOLD

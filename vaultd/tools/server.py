@@ -44,7 +44,7 @@ class MemoryServer(MCPServer):
         """Call a tool; what the model did wrong, and what we could not do, comes back as one line."""
         tool = self._tool_manager.get_tool(name)
         if tool is not None:
-            reason = _unknown(arguments, tool.parameters) or _invalid(tool, arguments)
+            reason = _unknown(arguments, tool.parameters)
             if reason:
                 return failure(f"{name}: {reason}")
         if self.before_call is not None:
@@ -55,6 +55,8 @@ class MemoryServer(MCPServer):
             cause = exc.__cause__
             if isinstance(cause, VaultdError):
                 return failure(str(cause))
+            if isinstance(cause, ValidationError):
+                return failure(f"{name}: {_first(cause)}")
             raise
 
 
@@ -71,16 +73,13 @@ def _unknown(arguments: dict[str, Any], schema: dict[str, Any]) -> str:
     return f"has no argument {', '.join(map(repr, unknown))}; it takes {', '.join(known)}"
 
 
-def _invalid(tool: Any, arguments: dict[str, Any]) -> str:
-    try:
-        tool.fn_metadata.validate_arguments(arguments)
-    except ValidationError as exc:
-        error = exc.errors()[0]
-        where = ".".join(
-            str(part) for part in error["loc"] if not str(part).startswith(("function-", "list[", "str", "int"))
-        )
-        return f"{where or 'arguments'}: {error['msg'].removeprefix('Value error, ').splitlines()[0]}"
-    return ""
+def _first(problems: ValidationError) -> str:
+    """The first of what is wrong with some arguments."""
+    error = problems.errors()[0]
+    where = ".".join(
+        str(part) for part in error["loc"] if not str(part).startswith(("function-", "list[", "str", "int"))
+    )
+    return f"{where or 'arguments'}: {error['msg'].removeprefix('Value error, ').splitlines()[0]}"
 
 
 def build_server(

@@ -21,10 +21,9 @@ import math
 import os
 import threading
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from vaultd.core.errors import VaultError
 from vaultd.vault.atomic import disk_errors
@@ -36,6 +35,15 @@ from vaultd.wholefile import write_whole
 COMPACT_FROM_LINES: Final = 2_000
 COMPACT_RATIO: Final = 4  # lines a note
 _UNREAD: Final = (-1, 0, 0)  # the stamp of no file
+
+
+class Bump(NamedTuple):
+    """Activations to count: of which note, how many, when (None leaves its last use), over which count of its own."""
+
+    note_id: str
+    amount: float
+    when: datetime | None
+    floor: float = 0.0
 
 
 class Journal:
@@ -82,18 +90,28 @@ class Journal:
 
         `floor` is the activation count in the note's frontmatter, 0 where it has none.
         """
-        if not (math.isfinite(amount) and amount >= 0 and math.isfinite(floor)):
-            raise ValueError(f"an activation is a finite number from 0, not {amount!r} over {floor!r}")
+        return self.bump_all([Bump(note_id, amount, when, floor)])[0]
+
+    def bump_all(self, bumps: Iterable[Bump]) -> list[Total]:
+        """Count several at once, one after the other; the new totals."""
+        totals: list[Total] = []
         with self._lock:
-            own, others = self._own.get(note_id), self._others_of(note_id)
-            if own is None:
-                least = min((tally.b for tally in others), default=max(0.0, floor))
-                own = Tally(b=least, more=not self._is_read)
-            self._own[note_id], total = counted(own, others, amount, when, floor)
-            self._pending.add(note_id)
-            self._in_memory_only = True
-            self._totals[note_id] = total
-            return total
+            others = self._others()
+            for bump in bumps:
+                note_id, amount, when, floor = bump
+                if not (0 <= amount < math.inf and -math.inf < floor < math.inf):
+                    raise ValueError(f"an activation is a finite number from 0, not {amount!r} over {floor!r}")
+                theirs = [tallies[note_id] for tallies in others if note_id in tallies]
+                own = self._own.get(note_id)
+                if own is None:
+                    least = min((tally.b for tally in theirs), default=max(0.0, floor))
+                    own = Tally(b=least, more=not self._is_read)
+                self._own[note_id], total = counted(own, theirs, amount, when, floor)
+                self._pending.add(note_id)
+                self._in_memory_only = True
+                self._totals[note_id] = total
+                totals.append(total)
+        return totals
 
     def total(self, note_id: str) -> Total:
         """What the journals say of one note."""
@@ -202,7 +220,7 @@ class Journal:
         """What the journal says of a note, together with what was counted here; one of the two is there."""
         if written is None or ours is None:
             known = written or ours or Tally()
-            return replace(known, more=False) if self._is_read and known.more else known
+            return known._replace(more=False) if self._is_read and known.more else known
         return added(written, ours, self._others_of(note_id)) if ours.more else newest(written, ours)
 
     def _write(self, *, whole: bool, durable: bool = True) -> int:

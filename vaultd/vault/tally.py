@@ -11,19 +11,18 @@ import contextlib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from vaultd.core.properties import parse_moment
 
 FUTURE_TOLERANCE: Final = timedelta(hours=24)  # clocks and zones differ; a last use beyond is no valid one
 _DIGITS: Final = 6
+_LEAST: Final = 10**-_DIGITS
 _JSON: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(NamedTuple):
     """Where one note stands for one machine; the names are those of the file.
 
     `more`: it was counted without a look at the machine's journal, and is to be added to what that says.
@@ -38,11 +37,10 @@ class Tally:
     more: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Total:
+class Total(NamedTuple):
     """What all journals together say of a note. Time is aware."""
 
-    count: float
+    activations: float
     last_use: datetime | None
 
 
@@ -51,7 +49,7 @@ NOTHING: Final = Total(0.0, None)
 
 def combined_count(floor: float, total: Total) -> float:
     """A note's activation count: what its frontmatter says or what the journals say, whichever is higher."""
-    return max(floor, total.count)
+    return max(floor, total.activations)
 
 
 def combined_last_use(last_active: datetime, total: Total, *, now: datetime) -> datetime:
@@ -69,11 +67,11 @@ def total_of(tallies: Iterable[Tally]) -> Total:
 def _summed(tallies: tuple[Tally, ...]) -> tuple[float, datetime | None]:
     """The same of at least one tally, as plain values: it runs twice for every note that an answer stirs."""
     if len(tallies) == 1:
-        (tally,) = tallies
-        count = tally.b + tally.t
-        if tally.f is not None:
-            count = max(count, tally.f + tally.t - tally.o)
-        return round(count, _DIGITS), tally.u
+        t, u, _, b, f, o, _ = tallies[0]
+        count = b + t
+        if f is not None and f + t - o > count:
+            count = f + t - o
+        return round(count, _DIGITS), u
     least, seen, last_use = math.inf, 0.0, None
     for tally in tallies:
         least = min(least, tally.b)
@@ -91,12 +89,13 @@ def counted(
 
     `when` None leaves the last use. `floor` is the activation count in the note's frontmatter.
     """
-    before = max(floor, _summed((own, *others))[0])
-    t, u = round(own.t + amount, _DIGITS), _later(own.u, when)
+    before = _summed((own, *others))[0]
+    before = max(before, floor)
+    t, u = round(own.t + amount, _DIGITS), own.u if when is None else _later(own.u, when)
     new = Tally(t, u, own.s + 1, own.b, own.f, own.o, own.more)
     count, last_use = _summed((new, *others))
-    if count < before + amount - 10**-_DIGITS:
-        new = replace(new, f=before, o=own.t)
+    if count < before + amount - _LEAST:
+        new = new._replace(f=before, o=own.t)
         count, last_use = _summed((new, *others))
     return new, Total(count, last_use)
 
@@ -109,7 +108,7 @@ def added(base: Tally, more: Tally, others: Sequence[Tally]) -> Tally:
 
 def newest(one: Tally, other: Tally) -> Tally:
     """Which of two tallies of one machine counts: they are absolute, and only grow."""
-    return replace(max(one, other, key=lambda tally: (tally.t, tally.s)), u=_later(one.u, other.u))
+    return max(one, other, key=lambda tally: (tally.t, tally.s))._replace(u=_later(one.u, other.u))
 
 
 def _later(one: datetime | None, other: datetime | None) -> datetime | None:

@@ -20,6 +20,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from vaultd.core.errors import SettingsError, VaultdError
+from vaultd.web.cork import CorkedProtocol
 from vaultd.web.drain import CUT_AFTER_S, GRACE_S, Closing
 
 SERVER_NAME: Final = "vaultd"
@@ -126,7 +127,7 @@ class WebServer(uvicorn.Server):
         """`behind_proxy`: a tunnel or proxy on this machine may tell the client's address and scheme."""
         config = uvicorn.Config(
             app,
-            http="h11",  # strips trailing blanks of header values, which the MCP checks demand
+            http=CorkedProtocol,  # h11 strips trailing blanks of header values, which the MCP checks demand
             ws="none",
             loop="asyncio",
             lifespan="on",
