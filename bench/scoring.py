@@ -112,7 +112,7 @@ def tasks(count: int) -> dict[str, Callable[[], object]]:
         "ripple": lambda: ripple_targets(made, lambda row: bool(eligible[row]), 7, RippleRules()),
         "match scores with topic, threshold and rank": matched,
         "surfacing order": lambda: surfacing_order(columns, scores, rng=random.Random(1), rules=SurfaceRules()),
-        "drift": lambda: drift(scores, eligible, hits=0, rng=random.Random(0), rules=DriftRules(probability=1.0)),
+        "drift": lambda: drift(scores, eligible, rng=random.Random(0), rules=DriftRules(probability=1.0)),
         "fuzzy topics of names, domains and tags": lambda: fuzzy_topics("实习offer", fuzzy, match),
         "fuzzy candidates by name": lambda: fuzzy_candidates("实习offer", fuzzy.names, limit=50),
         "fuzzy topic of one bucket with its body": one_fuzzy,

@@ -49,6 +49,7 @@ FIRST_ANSWERS_S = 0.3  # who waited for the start is answered before the vault i
 ROUNDS_AFTER_S = 5.0  # where the index is not open by then, what goes by the clock begins all the same
 OPEN_RETRY_S = (1.0, 30.0)  # doubled from the first to the last
 MOST_IDS_TOLD = 100
+COLLECTED_AFTER = (20_000, 20, 20)  # objects, as gc counts: a question makes some hundred that outlive it by a moment
 BAR_AFTER_S = 1.0  # most first indexes are over by then
 BAR_EVERY_S = 0.2
 
@@ -291,6 +292,7 @@ class Daemon:
                 return
             finally:
                 gc.freeze()  # what is there by now stays: later collections need not look at it
+                gc.set_threshold(*COLLECTED_AFTER)
                 gc.enable()
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, longest_s)

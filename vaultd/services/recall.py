@@ -21,7 +21,7 @@ from vaultd.scoring.selection import drift, drifts
 from vaultd.services.matching import Candidate, Fate, Matches, Matching
 from vaultd.services.meaning import Meaning
 from vaultd.services.reinforce import Reinforce
-from vaultd.services.showing import Showing
+from vaultd.services.showing import Bodies, Showing
 from vaultd.settings import Settings
 
 MATCHED_AT_ONCE = 20_000  # notes whose words are scored in about the time that it takes to wake a thread
@@ -66,14 +66,15 @@ class Recall:
         if named is not None and (row := self._mirror.get(named)) is not None and row.role is Role.BUCKET:
             return await self._one(named, query, now)
         vector = await self._meaning.of(query.text)
+        read: Bodies | None = None
         if vector is None and self._mirror.slots <= MATCHED_AT_ONCE and self._reads_no_bodies:
             found = self._find(query, None, now)
         else:
-            found = await asyncio.to_thread(self._find, query, vector, now)
+            found, read = await asyncio.to_thread(self._find_and_read, query, vector, now)
         notices = self._showing.state_notices(vector is not None)
         if found.domain_dropped:
             notices.append(Noted(Notice.DOMAIN_DROPPED, {"domains": ", ".join(query.domains)}))
-        fitted = await self._showing.fit(found.groups, query.token_budget, focus=query.text)
+        fitted = await self._showing.fit(found.groups, query.token_budget, focus=query.text, read=read)
         shown, shown_own, shown_drifted = fitted.groups
         self._reinforce(hit.bucket.id for hit in shown)
         return Answer(
@@ -100,6 +101,12 @@ class Recall:
             hits = self._hits([*wanted, *own], query, now)
             drifted = self._drifted(matches, now) if drifts(len(wanted), self._rng, self._drift_rules) else ()
         return _Found((hits[: len(wanted)], hits[len(wanted) :], drifted), matches.domain_dropped)
+
+    def _find_and_read(
+        self, query: Query, vector: npt.NDArray[np.float32] | None, now: datetime
+    ) -> tuple[_Found, Bodies]:
+        found = self._find(query, vector, now)
+        return found, self._showing.first_bodies(found.groups, query.token_budget)
 
     def _hits(self, candidates: Sequence[Candidate], query: Query, now: datetime) -> list[Hit]:
         buckets = [self._showing.bucket(candidate.id) for candidate in candidates]

@@ -21,6 +21,10 @@ from vaultd.settings import Settings
 TOKENS_AROUND_A_HIT = 18  # id, marks and fence
 
 
+Bodies = dict[str, str | None]
+"""By path, None where a note is gone."""
+
+
 @dataclass(frozen=True, slots=True)
 class IndexState:
     """How far the index is: notes indexed of all, passages that wait for an embedding."""
@@ -88,7 +92,7 @@ class Showing:
             notices.append(Noted(Notice.PENDING_EMBEDDINGS, {"count": state.pending}))
         return notices
 
-    def _bodies(self, hits: Iterable[Hit]) -> dict[str, str | None]:
+    def _bodies(self, hits: Iterable[Hit]) -> Bodies:
         return {hit.bucket.path: self._body(hit.bucket) for hit in hits}
 
     def _body(self, bucket: Bucket) -> str | None:
@@ -96,15 +100,25 @@ class Showing:
         readable = row.checksum if row is not None and not row.problem else ""
         return self._texts.body(NotePath(bucket.path), readable)
 
+    def first_bodies(self, groups: Sequence[Sequence[Hit]], budget: int) -> Bodies:
+        """The bodies that `fit` begins with, for who is in a thread already. Blocks."""
+        return self._bodies(hit for group in groups for hit in group[: _ahead(budget)])
+
     async def fit(
-        self, groups: Sequence[Sequence[Hit]], budget: int, *, verbatim: bool = False, focus: str = ""
+        self,
+        groups: Sequence[Sequence[Hit]],
+        budget: int,
+        *,
+        verbatim: bool = False,
+        focus: str = "",
+        read: Bodies | None = None,
     ) -> Fitted:
         """Texts for all hits in their order, as far as `budget` tokens go; what is smaller may still fit after.
 
-        `focus` is the question: of a long text the part it asks about is shown.
+        `focus` is the question: of a long text the part it asks about is shown. `read`: the `first_bodies`.
         """
-        first = [hit for group in groups for hit in group[: _ahead(budget)]]
-        read = await asyncio.to_thread(self._bodies, first) if first else {}
+        if read is None:
+            read = await asyncio.to_thread(self.first_bodies, groups, budget) if any(groups) else {}
         left = budget
         left_out = 0
         problems: dict[str, None] = {}
