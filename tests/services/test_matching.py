@@ -104,6 +104,22 @@ async def test_a_month_in_the_question_lifts_the_memories_of_that_month(tmp_path
         assert (await found(r, "五月爬山"))[0] == "bbbbbbbbbbbb"
 
 
+async def test_a_question_that_is_a_name_finds_the_memory_of_that_name_first(tmp_path):
+    async with running(tmp_path, no_model=True) as r:
+        for number in range(12):
+            talk = f"咖啡过敏, 又是咖啡过敏 {number}。咖啡过敏的人很多。"
+            await r.write(
+                f"dynamic/{number}.md", note(f"aaaaaaaaaa{number:02}", talk, name=f"第{number}天", importance=9)
+            )
+        await r.write("dynamic/n.md", note("bbbbbbbbbbbb", "那天手上起了红点。", name="咖啡过敏", importance=1))
+        await r.write("dynamic/e.md", note("cccccccccccc", "Rinse it twice.", name="Cleaning the Gate", importance=1))
+        await r.write("dynamic/f.md", note("dddddddddddd", "cleaning the gate, the gate, the gate", importance=9))
+
+        assert (await found(r, "咖啡过敏"))[0] == "bbbbbbbbbbbb"
+        assert len(await found(r, "咖啡过敏")) > 5
+        assert (await found(r, " cleaning the gate "))[0] == "cccccccccccc"
+
+
 async def test_a_resolved_memory_is_found_and_sinks(tmp_path):
     async with running(tmp_path, no_model=True) as r:
         await r.write("dynamic/a.md", note("aaaaaaaaaaaa", "repair the garden gate", resolved="true"))

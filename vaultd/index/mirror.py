@@ -20,10 +20,11 @@ from vaultd.index.columns import NO_NOTE, ROLE_CODES, VALUES, Columns
 from vaultd.index.labels import Labels
 from vaultd.index.postings import Postings, WordScores
 from vaultd.index.rows import Row
-from vaultd.index.tokens import counted_words
+from vaultd.index.tokens import counted_words, normalise, query_words
 from vaultd.index.vectors import Batch, Centre, PassageRef, Vectors, as_they_are
 
 TITLE_WEIGHT = 0.4  # of words in names, domains and tags beside words in bodies; flat from 0.3 to 0.7
+LONGEST_NAME = 120  # characters; a longer question names nothing
 TYPO_WEIGHT = 0.5  # of a word that is one letter away from the one asked for
 TYPOS_MENDED = 4  # words of one question
 
@@ -220,6 +221,15 @@ class Mirror:
                 field.score(known, self.slots, frequencies, one) for field, one in zip(fields, found, strict=True)
             )
             return WordScores(body.scores + np.float32(title_weight) * title.scores, body.ideal)
+
+    def named(self, text: str) -> list[int]:
+        """The slots of the notes whose name is this text, capitals and widths of letters aside."""
+        sought = normalise(text).strip()
+        if not 0 < len(sought) <= LONGEST_NAME:
+            return []
+        with self.lock:
+            slots = self.title_words.having_all(query_words(text))
+            return [slot for slot in slots if normalise(self.at(slot).name).strip() == sought]
 
     def _spelt(self, words: Mapping[str, float], frequencies: dict[str, int]) -> dict[str, float]:
         """The words, with those that no note has exchanged for what may be meant; adds frequencies of the new ones."""

@@ -298,6 +298,17 @@ class Postings:
         self.settle()
         return {word: self._entries(word) for word in words}
 
+    def having_all(self, words: Iterable[str]) -> list[int]:
+        """The slots of the living documents that hold every one of these words; none for no words."""
+        self.settle()
+        slots: set[int] | None = None
+        for word in words:
+            these = self._slot_of[self._entries(word)[0]].tolist() if word in self._words else ()
+            slots = set(these) if slots is None else slots.intersection(these)
+            if not slots:
+                break
+        return sorted(slots or ())
+
     def frequency(self, word: str) -> int:
         """How many living documents hold the word."""
         return len(self.found((word,))[word][0])

@@ -13,6 +13,7 @@ a question about something else from being answered with whatever lies nearest.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -33,6 +34,8 @@ FAR_COSINE: Final = -0.2  # scaled to 0 where no note is farther; a small vault 
 SAID_FROM: Final = 0.6  # coverage from which a note's own words bring it near in meaning: a name or a number that a
 SAID_AT: Final = 0.9  # question asks for says nothing to a model, whose nearest notes are then any; full from SAID_AT
 SAID_MEANING: Final = 0.8  # of the nearest note's meaning
+NAMED_WORTH: Final = 1.25  # of the best note's relevance, for one whose name is the question: it comes first, and what
+# was the best keeps 0.8 of it, which is shown as well
 NEIGHBOUR_SHARE: Final = 0.2  # of what the note before or after has above the mean
 DAY_SHARE: Final = 0.2  # of what the others of the same day have above the mean
 MOST_A_DAY: Final = 100  # a day with more memories is an import, not a day
@@ -138,6 +141,15 @@ def with_neighbours(relevance: Floats, neighbours: Neighbours) -> Floats:
     gained[1:] += neighbours.of_next * above[:-1]
     out = relevance.copy()
     out[order] = own + gained
+    return out
+
+
+def with_named(relevance: Floats, named: Sequence[int]) -> Floats:
+    """Relevance, in which the rows whose name is the question have NAMED_WORTH of the best one."""
+    if not named:
+        return relevance
+    out = relevance.copy()
+    out[named] = NAMED_WORTH * (float(relevance.max(initial=0.0)) or 1.0)
     return out
 
 

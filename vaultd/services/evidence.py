@@ -59,10 +59,13 @@ class Witness:
         terms = dates_in(text, now).terms
         dates = date_scores(terms, timeline.calendar, among) if terms else None
         alone = relevance.joined(words, meaning, known, dates)
+        named = [slot for slot in self._mirror.named(text) if among[slot]]
         whole = relevance.with_neighbours(alone, self._neighbours(timeline, among))
+        whole = relevance.with_named(whole, named)
 
         slots = _pool(among, whole, words, meaning, limit)
         coverage = np.clip(found.scores[slots].astype(np.float64) / (found.ideal or 1.0), 0, 1)
+        coverage[np.isin(slots, named)] = 1.0
         similarity = np.full(len(slots), np.nan) if cosines is None else self._meaning.similarities(cosines[slots])
         surely = relevance.evidence(
             coverage, None if cosines is None else similarity, None if dates is None else dates[slots]
