@@ -7,7 +7,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 BIN := .venv/bin
 DEMO ?= demo
 PORT ?= 8000
-BENCHES := start_time
+NOTES ?= 10000
 
 .DEFAULT_GOAL := help
 .PHONY: docs help run test check mcp-check bench soak torture screenshots clean plugin
@@ -16,7 +16,7 @@ help:
 	@sed -n 's/^# //p' Makefile | head -2
 	@echo 'make check  linters, types and layers only'
 	@echo 'make mcp-check  the MCP conformance suite, the inspector and real agents (needs npm)'
-	@echo 'make bench  measure'
+	@echo 'make bench  measure starts, the road and questions with NOTES (10000) notes, beside a scan of the files; and peers'
 	@echo 'make screenshots  pictures of the dashboard, into docs/images'
 	@echo 'make soak   random operations, index and rebuild compared; kill -9; git between three clones (an hour)'
 	@echo 'make torture  a vault with one file per hazard, the heavy ones too'
@@ -40,7 +40,11 @@ mcp-check: .venv/dev.stamp
 	@$(BIN)/python -m tests.conformance.check $(ARGS)
 
 bench: .venv/dev.stamp
-	@for name in $(BENCHES); do $(BIN)/python bench/$$name.py || exit 1; done
+	@$(BIN)/python bench/start_time.py
+	@$(BIN)/python -m bench.road --notes $(NOTES)
+	@$(BIN)/python -m bench.question --notes $(NOTES)
+	@if [ -n "$(HARNESS)" ]; then $(BIN)/python -m bench.peers --harness $(HARNESS) --base $(BASE) --out $(OUT) $(PEERS); \
+	else echo 'Peers are measured too where HARNESS, BASE and OUT name folders: see bench/README.md'; fi
 
 soak: .venv/dev.stamp
 	@$(BIN)/python bench/soak.py --operations 10000

@@ -29,6 +29,7 @@ import numpy as np
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from bench.scan import scans, tool
 from bench.vaultgen import id_of, make_vault, word
 
 DIMENSION = 384
@@ -36,6 +37,7 @@ EDITS = 20
 CALLS = 50
 HOLDS = 30
 CHECKOUT = 1_000
+SCANS = 20
 GIVE_UP_S = 60.0
 
 
@@ -246,6 +248,8 @@ def measure(count: int, scratch: Path, *, model: str | None) -> dict[str, object
     notes = make_vault(vault, count)
     figures: dict[str, object] = {"notes": count, "load": round(os.getloadavg()[0], 1), "speed_s": speed_s()}
 
+    marks = [mark for _, mark in random.Random(13).sample(notes, SCANS)]
+    figures[f"the same word by a scan of all files ({tool()})"] = p50_p95(scans(vault, marks))
     plain = Daemon(vault, state, "")
     opened = plain.wait(lambda status: status["notes"] > 0 or status["ready"])
     cpu = plain.cpu_s()

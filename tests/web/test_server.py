@@ -257,6 +257,54 @@ async def test_clients_that_do_not_finish_keep_nothing_open(begin):
         writer.close()
 
 
+async def said_to(one: Serving, *pieces: bytes) -> bytes:
+    """What the server answers to these bytes until it closes the connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", one.server.port)
+    try:
+        for piece in pieces:
+            writer.write(piece)
+            with contextlib.suppress(ConnectionError):
+                await writer.drain()
+        async with asyncio.timeout(10):
+            return await reader.read()
+    finally:
+        writer.close()
+
+
+async def test_blanks_around_a_header_are_no_part_of_it():
+    async with serving() as one:
+        token = f"Authorization: \t Bearer {STRONG} \t \r\n".encode()
+        head = f"GET /api/anything HTTP/1.1\r\nHost: 127.0.0.1:{one.server.port}\r\nConnection: close\r\n".encode()
+
+        answer, stranger = await said_to(one, head + token + b"\r\n"), await said_to(one, head + b"\r\n")
+
+    assert b" 401 " in stranger.split(b"\r\n")[0]
+    assert b" 401 " not in answer.split(b"\r\n")[0]
+
+
+@pytest.mark.parametrize("endless", [b"X-Long: " + b"a" * 60_000, b"X-A: b\r\n" * 6_000], ids=["value", "lines"])
+async def test_a_head_without_an_end_is_refused(endless):
+    async with serving() as one:
+        with contextlib.suppress(ConnectionResetError):
+            answer = await said_to(one, b"GET / HTTP/1.1\r\n", endless, *[b"a" * 10_000] * 4)
+            assert answer.startswith(b"HTTP/1.1 400 ")
+            assert b"headers are too long" in answer
+
+
+async def test_a_long_body_is_no_long_head():
+    async with serving() as one:
+        head = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{one.server.port}\r\nAuthorization: Bearer {STRONG}\r\n".encode()
+        length, body = (
+            b"Content-Type: text/plain\r\nConnection: close\r\nContent-Length: 200000\r\n\r\n",
+            b"x" * 200_000,
+        )
+
+        answer = await said_to(one, head + length + body[:70_000], body[70_000:])
+
+    assert answer.startswith(b"HTTP/1.1 ")
+    assert b"headers are too long" not in answer
+
+
 async def test_a_client_that_reads_nothing_keeps_nothing_open():
     async with serving() as one:
         reader, writer = await asyncio.open_connection("127.0.0.1", one.server.port)

@@ -20,8 +20,8 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from vaultd.core.errors import SettingsError, VaultdError
-from vaultd.web.cork import CorkedProtocol
 from vaultd.web.drain import CUT_AFTER_S, GRACE_S, Closing
+from vaultd.web.wire import Wire
 
 SERVER_NAME: Final = "vaultd"
 """Value of the Server header; by it one vaultd knows another."""
@@ -33,7 +33,6 @@ never sends a request into a connection that is being closed."""
 _BACKLOG: Final = 512
 _ABORT_AFTER_S: Final = GRACE_S + CUT_AFTER_S + 0.15
 _LAST_REQUESTS_S: Final = 0.05
-_LONGEST_HEADERS: Final = 64 * 1024
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -127,7 +126,7 @@ class WebServer(uvicorn.Server):
         """`behind_proxy`: a tunnel or proxy on this machine may tell the client's address and scheme."""
         config = uvicorn.Config(
             app,
-            http=CorkedProtocol,  # h11 strips trailing blanks of header values, which the MCP checks demand
+            http=Wire,
             ws="none",
             loop="asyncio",
             lifespan="on",
@@ -138,7 +137,6 @@ class WebServer(uvicorn.Server):
             proxy_headers=behind_proxy,
             timeout_keep_alive=IDLE_CONNECTION_S,
             timeout_graceful_shutdown=2,
-            h11_max_incomplete_event_size=_LONGEST_HEADERS,
         )
         super().__init__(config)
         self._listener = listener

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from vaultd.web.cork import Corked
+from vaultd.web.wire import Corked
 
 
 class Wire:
