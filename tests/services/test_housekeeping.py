@@ -320,7 +320,7 @@ async def test_a_link_that_a_person_touched_right_after_a_move_is_kept_by_the_ne
 
 
 async def test_a_round_looks_at_what_changed_since_the_last_one_alone(tmp_path, clock):
-    async with running(tmp_path, clock=clock) as r:
+    async with running(tmp_path, clock=clock, no_model=True) as r:
         for number in range(5):
             await r.write(f"dynamic/{number}.md", whole(id=f"a1b2c3d4e5f{number}"))
         await keep_house(r, **QUIET)

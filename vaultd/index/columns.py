@@ -56,6 +56,7 @@ class Columns:
         for name, dtype in _COLUMNS:
             setattr(self, name, np.zeros(capacity, dtype))
         self.role[:] = NO_NOTE
+        self._view: Columns | None = None
 
     def grow(self, capacity: int) -> None:
         """Make room for `capacity` slots."""
@@ -65,6 +66,7 @@ class Columns:
             new[:size] = getattr(self, name)
             setattr(self, name, new)
         self.role[size:] = NO_NOTE
+        self._view = None
 
     def decay(self) -> DecayColumns:
         """The columns that the decay score looks at."""
@@ -82,9 +84,11 @@ class Columns:
 
     def upto(self, size: int) -> Columns:
         """Views of the first `size` slots."""
-        view = Columns.__new__(Columns)
-        for name, _ in _COLUMNS:
-            setattr(view, name, getattr(self, name)[:size])
+        view = self._view
+        if view is None or len(view.role) != size:
+            view = self._view = Columns.__new__(Columns)
+            for name, _ in _COLUMNS:
+                setattr(view, name, getattr(self, name)[:size])
         return view
 
 
