@@ -41,11 +41,15 @@ def harness_module(folder: Path) -> ModuleType:
 class Contender:
     """One server of the harness over its own vault, running, and what its answers cost."""
 
-    def __init__(self, harness: ModuleType, target: str, base: Path, out: Path, number: int) -> None:
+    def __init__(
+        self, harness: ModuleType, target: str, base: Path, out: Path, number: int, *, reuse: bool = False
+    ) -> None:
         self.name = target
         self._harness = harness
         kind, _, notes = target.partition(":")
-        vaults = all_alive(base, int(notes), out / "alive") if kind == "vaultd" else base
+        vaults = base
+        if kind == "vaultd":
+            vaults = out / "alive" if reuse else all_alive(base, int(notes), out / "alive")
         transport = "http" if kind in OVER_HTTP else None
         self._run = harness.Run(
             argparse.Namespace(
@@ -56,7 +60,7 @@ class Contender:
                 transport=transport,
                 port=FIRST_PORT + number,
                 seed=11,
-                reuse=False,
+                reuse=reuse,
                 edit_timeout=0,
             )
         )
@@ -68,7 +72,7 @@ class Contender:
         """Index the vault, start the server, wait until it finds what lies in it."""
         self._run.fresh()
         target = self._run.t
-        for argv in target.index_cmds():
+        for argv in () if self._run.a.reuse else target.index_cmds():
             process = await asyncio.create_subprocess_exec(
                 *argv,
                 env=target.env(),
@@ -79,7 +83,7 @@ class Contender:
             )
             await process.wait()
         self._client = await open_.enter_async_context(self._run.session())
-        if target.freshness == "push":
+        if target.freshness == "push" and not self._run.a.reuse:
             await target.push_all(self._client, self._run.man["notes"])
         if target.freshness != "none":
             found, wanted = await self._run.until_ready(self._client, INDEXED_S)
@@ -131,6 +135,7 @@ def main() -> None:
     parser.add_argument("--targets", default="null:1000,vaultd:1000,basic-memory:1000")
     parser.add_argument("--questions", type=int, default=60)
     parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--reuse", action="store_true", help="go on with the vaults and indexes of an earlier run")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     out = options.out.absolute()
@@ -138,7 +143,8 @@ def main() -> None:
     harness = harness_module(options.harness.absolute())
     add_vaultd()
     targets = options.targets.split(",")
-    contenders = [Contender(harness, name, options.base.absolute(), out, i) for i, name in enumerate(targets)]
+    base, reuse = options.base.absolute(), options.reuse
+    contenders = [Contender(harness, name, base, out, i, reuse=reuse) for i, name in enumerate(targets)]
     figures = asyncio.run(measured(contenders, options.questions, options.rounds)) | {"speed_s": speed_s()}
     text = json.dumps(figures, indent=1, ensure_ascii=False)
     print(text)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -77,13 +78,14 @@ def scaled_meaning(cosines: Reals | None, known: Flags) -> Floats:
     return scaled
 
 
-def with_said(meaning: Floats, scores: Reals, ideal: float) -> Floats:
+def with_said(meaning: Floats, scores: Reals, ideal: float, among: Flags) -> Floats:
     """The meaning (0…1), where a note says the question's words at least what `meaning_of_said` gives it.
 
     `scores`: BM25, of which the question's `ideal` is full coverage. Changes `meaning`.
     """
     said = np.flatnonzero(scores > SAID_FROM * ideal) if ideal > 0 else ()
     if len(said):
+        said = said[among[said]]
         meaning[said] = np.maximum(meaning[said], meaning_of_said(scores[said] / ideal))
     return meaning
 
@@ -155,9 +157,14 @@ def with_named(relevance: Floats, named: Sequence[int]) -> Floats:
 
 def on_curve(curve: Curve, values: Floats) -> Floats:
     """What a curve makes of each value."""
-    at, to = zip(*curve, strict=True)
-    out: Floats = np.interp(values, np.array(at), np.array(to))
+    out: Floats = np.interp(values, *_points(curve))
     return out
+
+
+@lru_cache(maxsize=16)
+def _points(curve: Curve) -> tuple[Floats, Floats]:
+    at, to = zip(*curve, strict=True)
+    return np.array(at), np.array(to)
 
 
 def evidence(coverage: Floats, similarity: Floats | None, dates: Floats | None) -> Floats:

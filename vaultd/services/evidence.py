@@ -54,7 +54,7 @@ class Witness:
         words = relevance.scaled_words(found.scores, found.ideal, among)
         cosines = None if vector is None else self._mirror.meaning(vector)
         known: Flags = np.zeros_like(among) if cosines is None else among & (cosines > NO_COSINE)
-        meaning = relevance.with_said(relevance.scaled_meaning(cosines, known), found.scores, found.ideal)
+        meaning = relevance.with_said(relevance.scaled_meaning(cosines, known), found.scores, found.ideal, among)
         timeline = self._timelines()
         terms = dates_in(text, now).terms
         dates = date_scores(terms, timeline.calendar, among) if terms else None
@@ -65,7 +65,8 @@ class Witness:
 
         slots = _pool(among, whole, words, meaning, limit)
         coverage = np.clip(found.scores[slots].astype(np.float64) / (found.ideal or 1.0), 0, 1)
-        coverage[np.isin(slots, named)] = 1.0
+        if named:
+            coverage[np.isin(slots, named)] = 1.0
         similarity = np.full(len(slots), np.nan) if cosines is None else self._meaning.similarities(cosines[slots])
         surely = relevance.evidence(
             coverage, None if cosines is None else similarity, None if dates is None else dates[slots]
@@ -92,13 +93,14 @@ class Witness:
 def _pool(among: Flags, whole: Floats, words: Floats, meaning: Floats, limit: int) -> Indices:
     if np.count_nonzero(among) <= limit + 2 * BEST_OF_A_KIND:
         return np.flatnonzero(among)
-    chosen = [_best(among, whole, limit), _best(among, words, BEST_OF_A_KIND), _best(among, meaning, BEST_OF_A_KIND)]
-    return np.unique(np.concatenate(chosen))
+    best = {*_best(whole, limit), *_best(words, BEST_OF_A_KIND), *_best(meaning, BEST_OF_A_KIND)}
+    return np.array(sorted(best), np.intp)
 
 
-def _best(among: Flags, scores: Floats, count: int) -> Indices:
-    """Up to `count` of the slots `among` which there are, those with the highest scores above 0."""
-    slots = np.flatnonzero(among & (scores > 0))
+def _best(scores: Floats, count: int) -> list[int]:
+    """Up to `count` slots, those with the highest scores above 0."""
+    slots = np.flatnonzero(scores > 0)
     if len(slots) > count:
-        slots = slots[np.argpartition(-scores[slots], count)[:count]]
-    return slots
+        slots = slots[np.argpartition(scores[slots], -count)[-count:]]
+    found: list[int] = slots.tolist()
+    return found

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from typing import Protocol
 
 from vaultd.core.note import Note, NotePath
+from vaultd.vault.reader import Identity
+
+KEPT_BODIES = 1_024  # of notes that were shown last: …
+KEPT_CHARACTERS = 4_000  # … of at most so many characters, hence ten megabytes at most
 
 
 class NoteReader(Protocol):
@@ -21,20 +26,41 @@ class NoteReader(Protocol):
     def read_bytes(self, path: NotePath) -> bytes | None:
         """The bytes of a note, None where there is none."""
 
+    def identity(self, path: NotePath) -> Identity | None:
+        """What the directory says of a note's file now; None where there is none, or it was changed just now."""
+
 
 class Texts:
-    """Reads bodies, several at a time, off the loop."""
+    """Reads bodies, several at a time, off the loop. One that was read is kept for as long as its file is the same."""
 
     def __init__(self, reader: NoteReader) -> None:
         self._reader = reader
+        self._kept: dict[NotePath, tuple[Identity, str]] = {}
 
     def body(self, path: NotePath, readable: str = "") -> str | None:
         """A note's body without surrounding blank lines; None where it is gone. Blocks.
 
         `readable`, the checksum of a note that was read without a problem, makes it quicker.
         """
+        identity = self._reader.identity(path)
+        kept = self._kept.get(path)
+        if kept is not None and kept[0] == identity:
+            return kept[1]
         body = self._reader.body(path, readable)
-        return None if body is None else body.strip()
+        if body is None:
+            self._kept.pop(path, None)
+            return None
+        body = body.strip()
+        if identity is not None and len(body) <= KEPT_CHARACTERS and self._reader.identity(path) == identity:
+            self._keep(path, identity, body)
+        return body
+
+    def _keep(self, path: NotePath, identity: Identity, body: str) -> None:
+        self._kept.pop(path, None)
+        self._kept[path] = (identity, body)
+        while len(self._kept) > KEPT_BODIES:
+            with contextlib.suppress(KeyError, StopIteration, RuntimeError):  # another thread was at it
+                del self._kept[next(iter(self._kept))]
 
     def raw(self, path: NotePath) -> bytes | None:
         """A note's bytes; None where it is gone. Blocks."""

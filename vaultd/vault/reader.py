@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from vaultd.core.errors import OutsideVault, UnreadableNote, VaultUnavailable
 from vaultd.core.note import FileStamp, Note, NotePath, NoteProblem
@@ -18,6 +19,7 @@ from vaultd.vault.codec import body_of, checksum, decode
 from vaultd.vault.layout import Layout
 
 MAX_NOTE_BYTES: Final = 10 * 1024 * 1024
+_SETTLED_NS: Final = 2_000_000_000  # some file systems tell times in steps of two seconds
 _READ_TRIES: Final = 3
 _CHUNK: Final = 1 << 20
 _GONE: Final = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO))
@@ -55,6 +57,15 @@ class Scan:
             skipped.still_there and (path == skipped.path or path.startswith(skipped.path + "/"))
             for skipped in self.skipped
         )
+
+
+class Identity(NamedTuple):
+    """What the directory says of a file: while it stays the same, so does what lies in the file."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
 
 
 def stamp_of(status: os.stat_result) -> FileStamp:
@@ -117,6 +128,17 @@ class VaultReader:
             if exc.errno in _GONE:
                 return None
             raise UnreadableNote(path, os.strerror(exc.errno) if exc.errno else str(exc)) from exc
+
+    def identity(self, path: NotePath) -> Identity | None:
+        """Of the regular file at `path`; None if there is none, or it was changed so lately that it may change unseen."""
+        try:
+            status = os.lstat(self._layout.named(path))
+        except (OSError, OutsideVault):
+            return None
+        settled = 0 <= status.st_mtime_ns <= time.time_ns() - _SETTLED_NS
+        if not settled or not stat.S_ISREG(status.st_mode):
+            return None
+        return Identity(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
     def stamp(self, path: NotePath) -> FileStamp | None:
         """The stamp of the file at `path`; None if no regular file is there."""
