@@ -110,6 +110,8 @@ class Postings:
         self._next = 0
         self._based = 0
         self._total_length = 0.0
+        self._norms_of: tuple[int, float, int] | None = None
+        self._norm_of: Floats = np.zeros(0, np.float32)
 
     def __len__(self) -> int:
         return len(self._document_of)
@@ -338,16 +340,25 @@ class Postings:
         """
         found = self.found(words) if found is None else found
         scores = np.zeros(slots, np.float32)
-        average = self.average_length
+        norms = self._norms()
         known = [len(found[w][0]) for w in words] if frequencies is None else [frequencies[w] for w in words]
         worth = [weight * self._idf(df) for weight, df in zip(words.values(), known, strict=True)]
         least = NEGLIGIBLE * max(worth, default=0.0)
         for value, (documents, counts) in zip(worth, (found[word] for word in words), strict=True):
             if value < least or not len(documents):
                 continue
-            norm = K1 * (1 - B) + K1 * B / average * self._length_of[documents]
-            scores[self._slot_of[documents]] += np.float32(value * (K1 + 1)) * counts / (counts + norm)
+            scores[self._slot_of.take(documents)] += (
+                np.float32(value * (K1 + 1)) * counts / (counts + norms.take(documents))
+            )
         return WordScores(scores, sum(sorted(worth, reverse=True)[:IDEAL_WORDS]))
+
+    def _norms(self) -> Floats:
+        """What a document's length adds to a count, by document; kept until a document comes or goes."""
+        state = (self._next, self._total_length, len(self._document_of))
+        if self._norms_of != state:
+            self._norms_of = state
+            self._norm_of = K1 * (1 - B) + np.float32(K1 * B / self.average_length) * self._length_of[: self._next]
+        return self._norm_of
 
     def _idf(self, frequency: int) -> float:
         rest = max(len(self._document_of), frequency) - frequency

@@ -134,15 +134,19 @@ def with_neighbours(relevance: Floats, neighbours: Neighbours) -> Floats:
     order = neighbours.order
     if len(order) < 2:
         return relevance
-    own = relevance[order]
+    own = relevance.take(order).astype(np.float64, copy=False)
     above = np.maximum(own - own.mean(), 0.0)
     if not above.any():
         return relevance
-    gained: Floats = (np.bincount(neighbours.group, above)[neighbours.group] - above) * neighbours.of_day
+    of_days = np.bincount(neighbours.group, above).astype(np.float64, copy=False)
+    gained: Floats = of_days.take(neighbours.group)
+    gained -= above
+    np.multiply(gained, neighbours.of_day, out=gained)
+    gained += own
     gained[:-1] += neighbours.of_next * above[1:]
     gained[1:] += neighbours.of_next * above[:-1]
     out = relevance.copy()
-    out[order] = own + gained
+    out[order] = gained
     return out
 
 

@@ -99,7 +99,9 @@ def _pool(among: Flags, whole: Floats, words: Floats, meaning: Floats, limit: in
 
 def _best(scores: Floats, count: int) -> list[int]:
     """Up to `count` slots, those with the highest scores above 0."""
-    slots = np.flatnonzero(scores > 0)
+    slots = np.flatnonzero(scores > scores.max(initial=0.0) / 2)  # mostly enough, and few
+    if len(slots) < count:
+        slots = np.flatnonzero(scores > 0)
     if len(slots) > count:
         slots = slots[np.argpartition(scores[slots], -count)[-count:]]
     found: list[int] = slots.tolist()
