@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import threading
+import time
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -15,7 +16,7 @@ from vaultd.config.lastruns import Runs
 from vaultd.config.systemd import notify, watchdog_s
 from vaultd.core.errors import VaultdError, VaultUnavailable
 from vaultd.engine import Core
-from vaultd.frugal import give_back
+from vaultd.frugal import give_back, give_back_code
 from vaultd.services.forget import CycleResult
 from vaultd.watch.observer import VaultObserver
 
@@ -28,6 +29,8 @@ DRIFT_SETTLE_S = 3.0  # a difference younger than this may be an event under way
 WAKE_GAP_S = 180.0
 WAITING_RETRY_S = 30
 HOUSEKEEPING_S = 30
+RESTED_S = 15.0
+TABLE_LIBRARIES = ("_lancedb", "libarrow", "libparquet")
 FIRST_CYCLE_DELAY = timedelta(minutes=2)  # after a start that finds a cycle missed
 
 
@@ -42,6 +45,7 @@ class Rounds:
         self._reconciling = asyncio.Lock()
         self._lost = threading.Event()
         self._last_beat = 0.0
+        self._given_back_of: float | None = None
         self._settings = core.settings()
         self._scheduler = AsyncIOScheduler(
             timezone=core.zone, job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
@@ -155,6 +159,16 @@ class Rounds:
         if slept:
             await self.reconcile("woken from sleep")
         await asyncio.to_thread(give_back)
+        await self._give_back_of_tables()
+
+    async def _give_back_of_tables(self) -> None:
+        """Where the tables have rested for a while since they were last written, their libraries' code is let go."""
+        tables = self._core.tables
+        worked_at = None if tables is None else tables.worked_at
+        if worked_at in (None, self._given_back_of) or time.monotonic() - worked_at < RESTED_S:
+            return
+        self._given_back_of = worked_at
+        await asyncio.to_thread(give_back_code, TABLE_LIBRARIES)
 
     async def _forget(self) -> None:
         if not self._core.progress.ready or not self._core.pipeline.vault_available:

@@ -73,6 +73,7 @@ class TableWriter:
         self._first_change: float | None = None  # of those that wait
         self._compact_from = 0.0  # later than now after a compaction that failed
         self._clean_at: float | None = None  # where a compaction had to leave old versions
+        self.worked_at: float | None = None  # when the tables were last written or compacted, on the monotonic clock
         self._thread = threading.Thread(target=self._run, name="index-writer", daemon=True)
 
     @property
@@ -146,6 +147,7 @@ class TableWriter:
                 self._write(batch)
             else:
                 self._compact()
+            self.worked_at = self._monotonic()
 
     def _next(self) -> _Pending | None:
         """The next batch; an empty one asks for a compaction; None at the end."""
