@@ -33,6 +33,7 @@ never sends a request into a connection that is being closed."""
 _BACKLOG: Final = 512
 _ABORT_AFTER_S: Final = GRACE_S + CUT_AFTER_S + 0.15
 _LAST_REQUESTS_S: Final = 0.05
+_LONGEST_HEAD: Final = 64 * 1024
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -137,6 +138,7 @@ class WebServer(uvicorn.Server):
             proxy_headers=behind_proxy,
             timeout_keep_alive=IDLE_CONNECTION_S,
             timeout_graceful_shutdown=2,
+            h11_max_incomplete_event_size=_LONGEST_HEAD,
         )
         super().__init__(config)
         self._listener = listener

@@ -1,15 +1,12 @@
-"""HTTP/1.1 on one connection: as uvicorn and httptools speak it, with a limit, and answers that leave in one piece."""
+"""HTTP/1.1 on one connection, as uvicorn and h11 speak it; an answer's head and body leave in one piece."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import Any, cast
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-
-LONGEST_HEAD: Final = 64 * 1024
-"""Bytes of a request before its body; what goes on longer without an end is refused."""
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
 class Corked:
@@ -45,29 +42,12 @@ class Corked:
         return getattr(self._transport, name)
 
 
-class Wire(HttpToolsProtocol):
-    """One connection. Header values come without blanks around them, as RFC 9110 §5.5 has it."""
-
-    _in_head = True
-    _bytes = 0  # since the last message's end
+class Wire(H11Protocol):
+    """One connection. h11 takes blanks off header values, and goes on where a client offers another protocol."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.transport = cast("asyncio.Transport", Corked(transport, self.loop.call_soon))
 
-    def data_received(self, data: bytes) -> None:
-        self._bytes += len(data)
-        super().data_received(data)
-        if self._in_head and self._bytes > LONGEST_HEAD and not self.transport.is_closing():
-            self.send_400_response("The request's headers are too long.")
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        super().on_header(name, value.strip(b" \t"))
-
-    def on_headers_complete(self) -> None:
-        self._in_head = False
-        super().on_headers_complete()
-
-    def on_message_complete(self) -> None:
-        self._in_head, self._bytes = True, 0
-        super().on_message_complete()
+    def _unsupported_upgrade_warning(self) -> None:
+        """Nothing to warn of: some clients offer HTTP/2 with every request, and take HTTP/1.1."""
