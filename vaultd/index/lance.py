@@ -13,7 +13,9 @@ import importlib.abc
 import importlib.machinery
 import logging
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -22,6 +24,7 @@ log = logging.getLogger(__name__)
 _CATALOGUE = ("lance_namespace", "lance_namespace_urllib3_client")
 _CHECKS = "overrides"
 _SKIPPED = (*_CATALOGUE, _CHECKS)
+_one_at_a_time = threading.Lock()
 
 
 class _Empty(ModuleType):
@@ -70,6 +73,22 @@ class _Skip(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Nothing to run."""
 
 
+@contextmanager
+def _skipping() -> Iterator[None]:
+    """While it lasts, imports find empty modules for what is skipped.
+
+    The list of finders is put in place anew each time, never changed: another thread that imports something goes
+    through the list it began with, and would miss the finder that moved up a place when the first one is removed.
+    """
+    skip = _Skip()
+    with _one_at_a_time:
+        sys.meta_path = [skip, *sys.meta_path]
+        try:
+            yield
+        finally:
+            sys.meta_path = [finder for finder in sys.meta_path if finder is not skip]
+
+
 def _forget(*packages: str) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] in packages]:
         del sys.modules[name]
@@ -81,13 +100,10 @@ def import_lancedb(*, whole: bool = False) -> Any:
         return sys.modules["lancedb"]
     if whole or any(name in sys.modules for name in _CATALOGUE):
         return importlib.import_module("lancedb")
-    skip = _Skip()
-    sys.meta_path.insert(0, skip)
     try:
-        return importlib.import_module("lancedb")
+        with _skipping():
+            return importlib.import_module("lancedb")
     except (ImportError, AttributeError, TypeError, NameError) as exc:
         log.info("lancedb is imported whole: %s", exc)
         _forget("lancedb", *_SKIPPED)
-    finally:
-        sys.meta_path.remove(skip)
     return importlib.import_module("lancedb")
