@@ -19,7 +19,7 @@ from vaultd.core.query import Mood
 from vaultd.scoring.constants import DecayWeights, DriftRules, MatchWeights, RippleRules, SurfaceRules
 from vaultd.scoring.dates import date_terms, dates_in
 from vaultd.scoring.decay import DecayColumns, cycle, decay_scores, forecast, ripple_targets
-from vaultd.scoring.fuzzy import FuzzyColumns, fuzzy_candidates, fuzzy_topic, fuzzy_topics
+from vaultd.scoring.fuzzy import Head, fuzzy_topic, fuzzy_topics
 from vaultd.scoring.intent import intent_by_words
 from vaultd.scoring.intent_examples import EXAMPLES
 from vaultd.scoring.match import kept, match_scores, rank_scores, topic_of
@@ -84,7 +84,7 @@ def tasks(count: int) -> dict[str, Callable[[], object]]:
     names = names_of(count, chance)
     domains = [chance.sample(WORDS[:8], 1) for _ in range(count)]
     tags = [chance.sample(WORDS, 5) for _ in range(count)]
-    fuzzy = FuzzyColumns.of(names, domains, tags)
+    heads = [Head(*head) for head in zip(names, domains, tags, strict=True)]
     scores = decay_scores(columns, NOW_S, decay)
     cards = rng.random((50, 50))
 
@@ -113,8 +113,7 @@ def tasks(count: int) -> dict[str, Callable[[], object]]:
         "match scores with topic, threshold and rank": matched,
         "surfacing order": lambda: surfacing_order(columns, scores, rng=random.Random(1), rules=SurfaceRules()),
         "drift": lambda: drift(scores, eligible, rng=random.Random(0), rules=DriftRules(probability=1.0)),
-        "fuzzy topics of names, domains and tags": lambda: fuzzy_topics("实习offer", fuzzy, match),
-        "fuzzy candidates by name": lambda: fuzzy_candidates("实习offer", fuzzy.names, limit=50),
+        "fuzzy topics of names, domains and tags": lambda: fuzzy_topics("实习offer", heads, match),
         "fuzzy topic of one bucket with its body": one_fuzzy,
         "MMR of 10 out of 50 cards": lambda: mmr(cards[0], cards, limit=10),
         "dates in a question": lambda: dates_in("去年五月我们去了哪里", NOW),

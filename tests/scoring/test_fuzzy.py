@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaultd.scoring.constants import MatchWeights
-from vaultd.scoring.fuzzy import FuzzyColumns, ListColumn, fuzzy_candidates, fuzzy_topic, fuzzy_topics
+from vaultd.scoring.fuzzy import Head, fuzzy_topic, fuzzy_topics
 
 WEIGHTS = MatchWeights()
 
@@ -74,34 +73,36 @@ row = st.tuples(word, st.lists(word, max_size=2), st.lists(word, max_size=4), wo
 @settings(deadline=None)
 @given(word, st.lists(row, max_size=6))
 def test_all_at_once_is_the_same_as_one_by_one(query, rows):
-    columns = FuzzyColumns.of(*([part[at] for part in rows] for at in range(4)))
+    heads = [Head(name, domains, tags) for name, domains, tags, _ in rows]
 
-    together = fuzzy_topics(query, columns, WEIGHTS)
+    together = fuzzy_topics(query, heads, WEIGHTS, [body for *_, body in rows])
 
     alone = [topic(query, name=name, domains=domains, tags=tags, body=body) for name, domains, tags, body in rows]
     assert together.tolist() == pytest.approx(alone)
     assert all(0.0 <= value <= 1.0 for value in together)
 
 
+@settings(deadline=None)
+@given(word, st.lists(st.tuples(row, st.floats(0.0, 1.0)), max_size=6))
+def test_from_a_least_value_on_it_is_the_same_and_below_it_nothing(query, rows):
+    heads = [Head(name, domains, tags) for (name, domains, tags, _), _ in rows]
+    bodies = [row[-1] for row, _ in rows]
+    least = [value for _, value in rows]
+
+    for read in (bodies, None):
+        whole = fuzzy_topics(query, heads, WEIGHTS, read).tolist()
+        cut = fuzzy_topics(query, heads, WEIGHTS, read, least=least).tolist()
+        assert all(
+            now == was or (now == 0.0 and was < wanted) for now, was, wanted in zip(cut, whole, least, strict=True)
+        )
+
+
 def test_without_bodies_the_topic_is_what_the_other_parts_give():
-    columns = FuzzyColumns.of(["piano", ""], [["music"], []], [["exam"], ["piano"]])
+    heads = [Head("piano", ["music"], ["exam"]), Head("", [], ["piano"])]
 
     # 3/8.5 for the name alone is the least; the second row has 2/8.5 by its tag
-    assert fuzzy_topics("piano", columns, WEIGHTS)[1] == pytest.approx(2 / 8.5)
+    assert fuzzy_topics("piano", heads, WEIGHTS)[1] == pytest.approx(2 / 8.5)
 
 
-def test_best_of_a_list_column_skips_empty_rows():
-    column = ListColumn.of([[], ["a", "b"], [], [], ["b"], []])
-
-    assert column.best(np.array([0.9, 0.4])).tolist() == [0.0, 0.9, 0.0, 0.0, 0.4, 0.0]
-
-
-def test_candidates_by_name_forgive_a_typo_and_come_best_first():
-    names = ["graden work", "garden", "tax return", "the old garden wall"]
-
-    rows = fuzzy_candidates("garden", names, limit=10)
-
-    assert set(rows.tolist()) == {0, 1, 3}
-    assert rows[-1] == 0
-    assert fuzzy_candidates("garden", names, limit=1).tolist() == [1]
-    assert fuzzy_candidates("", names, limit=5).size == 0
+def test_no_buckets_have_no_topics():
+    assert fuzzy_topics("piano", [], WEIGHTS).tolist() == []

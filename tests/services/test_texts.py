@@ -17,6 +17,9 @@ AN_HOUR_NS = 3_600 * 10**9
 class CountingReader(VaultReader):
     reads = 0
 
+    def is_local(self):
+        return True
+
     def body(self, path, readable=""):
         self.reads += 1
         return super().body(path, readable)
@@ -91,3 +94,43 @@ def test_long_texts_and_more_than_a_thousand_are_not_kept(tmp_path, reader):
         write(tmp_path, "short", path=NotePath(f"dynamic/{number}.md"))
         texts.body(NotePath(f"dynamic/{number}.md"))
     assert len(texts._kept) == KEPT_BODIES
+
+
+def test_what_was_read_on_a_disk_of_this_machine_is_at_hand(tmp_path, reader):
+    write(tmp_path, "river")
+    other = NotePath("dynamic/other.md")
+    write(tmp_path, "shore", path=other)
+    texts = Texts(reader)
+
+    assert texts.at_hand([PATH]) is None, "nothing was read yet"
+    texts.body(PATH)
+    assert texts.at_hand([PATH]) == ["river"]
+    assert texts.at_hand([PATH, other]) is None
+    texts.body(other)
+    assert texts.at_hand([PATH, other]) == ["river", "shore"]
+
+    write(tmp_path, "shore and more", path=other)
+    assert texts.at_hand([PATH, other]) is None, "the file was changed"
+    (tmp_path / PATH).unlink()
+    assert texts.at_hand([PATH]) is None, "the file is gone"
+
+
+def test_behind_a_network_no_file_is_looked_at_on_the_loop(tmp_path, reader, monkeypatch):
+    write(tmp_path, "river")
+    texts = Texts(reader)
+    monkeypatch.setattr(reader, "is_local", lambda: False)
+    texts.body(PATH)
+    looked = []
+    monkeypatch.setattr(reader, "identity", looked.append)
+
+    assert texts.at_hand([PATH]) is None
+    assert looked == []
+
+
+def test_a_vault_that_was_mounted_meanwhile_is_judged_anew(tmp_path, reader, monkeypatch):
+    monkeypatch.setattr("vaultd.services.texts.LOCAL_FOR_S", 0.0)
+    write(tmp_path, "river")
+    texts = Texts(reader)
+
+    texts.body(PATH)
+    assert texts.at_hand([PATH]) is None

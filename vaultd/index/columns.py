@@ -17,6 +17,7 @@ ROLES: tuple[Role, ...] = tuple(Role)
 ROLE_CODES = {role: code for code, role in enumerate(ROLES)}
 NO_KIND = 255
 NO_NOTE = 255  # role code of an empty slot
+ALL = slice(None)
 
 _COLUMNS: tuple[tuple[str, type], ...] = (
     ("role", np.uint8),
@@ -68,18 +69,18 @@ class Columns:
         self.role[size:] = NO_NOTE
         self._view = None
 
-    def decay(self) -> DecayColumns:
-        """The columns that the decay score looks at."""
+    def decay(self, slots: npt.NDArray[np.intp] | slice = ALL) -> DecayColumns:
+        """The columns that the decay score looks at, of these slots."""
         return DecayColumns(
-            kind=self.kind,
-            importance=self.importance.astype(np.float64),
-            activation_count=self.activation_count,
-            last_active=self.last_active,
-            arousal=self.arousal.astype(np.float64),
-            resolved=self.resolved,
-            digested=self.digested,
-            pinned=self.pinned,
-            protected=self.protected,
+            kind=self.kind[slots],
+            importance=self.importance[slots].astype(np.float64),
+            activation_count=self.activation_count[slots],
+            last_active=self.last_active[slots],
+            arousal=self.arousal[slots].astype(np.float64),
+            resolved=self.resolved[slots],
+            digested=self.digested[slots],
+            pinned=self.pinned[slots],
+            protected=self.protected[slots],
         )
 
     def upto(self, size: int) -> Columns:

@@ -13,7 +13,8 @@ Only one thread changes the postings; readers hold the mirror's lock.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from string import ascii_lowercase
@@ -75,10 +76,12 @@ class _Segment:
 
     def entries(self, code: int) -> tuple[Ints, Counts]:
         """Documents and counts of one word."""
-        at = int(self.codes.searchsorted(np.int32(code)))  # a plain int would have the codes copied as 64 bits
-        if at == len(self.codes) or self.codes[at] != code:
-            return self.documents[:0], self.counts[:0]
-        low, high = self.offsets[at], self.offsets[at + 1]
+        at, end = code, len(self.codes)
+        if at >= end or self.codes.item(at) != code:  # the bulk has all words, each at its number
+            at = int(self.codes.searchsorted(np.int32(code)))  # a plain int would have the codes copied as 64 bits
+            if at == end or self.codes.item(at) != code:
+                return self.documents[:0], self.counts[:0]
+        low, high = self.offsets.item(at), self.offsets.item(at + 1)
         return self.documents[low:high], self.counts[low:high]
 
     def all(self) -> tuple[Ints, Ints, Counts]:
@@ -281,7 +284,7 @@ class Postings:
         number = self._words.get(word)
         if number is None:
             return np.zeros(0, np.int32), np.zeros(0, np.float32)
-        found = [segment.entries(number) for segment in self._segments]
+        found = [entries for segment in self._segments if len((entries := segment.entries(number))[0])]
         hot = self._hot.get(number)
         if hot is not None:
             found.append((np.array(hot[0], np.int32), np.array(hot[1], np.uint8)))
@@ -300,12 +303,14 @@ class Postings:
         self.settle()
         return {word: self._entries(word) for word in words}
 
-    def having_all(self, words: Iterable[str]) -> list[int]:
+    def having_all(self, words: Collection[str]) -> list[int]:
         """The slots of the living documents that hold every one of these words; none for no words."""
         self.settle()
+        if not all(word in self._words for word in words):
+            return []
         slots: set[int] | None = None
         for word in words:
-            these = self._slot_of[self._entries(word)[0]].tolist() if word in self._words else ()
+            these = self._slot_of[self._entries(word)[0]].tolist()
             slots = set(these) if slots is None else slots.intersection(these)
             if not slots:
                 break
@@ -362,7 +367,7 @@ class Postings:
 
     def _idf(self, frequency: int) -> float:
         rest = max(len(self._document_of), frequency) - frequency
-        return float(np.log1p((rest + 0.5) / (frequency + 0.5)))
+        return math.log1p((rest + 0.5) / (frequency + 0.5))
 
 
 @lru_cache(maxsize=8)  # bodies and titles are asked for the same words, one after the other

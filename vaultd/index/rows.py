@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import lru_cache
 
 from vaultd.core import properties as keys
 from vaultd.core.bucket import DEFAULT_IMPORTANCE, UNSORTED_DOMAIN, Bucket, Kind, Role
@@ -36,6 +37,11 @@ class CardFields:
     conversation_id: str
     updated: float
     last_used: float | None
+
+
+@lru_cache(maxsize=64)
+def _zone(offset_minutes: int) -> timezone:
+    return timezone(timedelta(minutes=offset_minutes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +92,7 @@ class Row:
 
     def zone(self) -> tzinfo:
         """The zone in which the note's own times were written."""
-        return timezone(timedelta(minutes=self.offset_minutes))
+        return _zone(self.offset_minutes)
 
     def bucket(self, activation_count: float | None = None, last_active: float | None = None) -> Bucket:
         """The row as a memory; counters of the journal are given by the caller."""

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from rapidfuzz import fuzz, process
 
-from vaultd.scoring.constants import BODY_CHARACTERS, FUZZY_CUTOFF, MatchWeights
-from vaultd.scoring.decay import Floats, Indices
+from vaultd.scoring.constants import BODY_CHARACTERS, MatchWeights
+from vaultd.scoring.decay import Floats
 
 _PERCENT: Final = 100.0  # rapidfuzz speaks in percent
+_GRAIN: Final = 1e-9  # of a sum of floats
 
 
 def fold(text: str) -> str:
@@ -51,88 +50,54 @@ def _ratio(asked: str, text: str) -> float:
     return fuzz.partial_ratio(asked, text) / _PERCENT if text else 0.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ListColumn:
-    """Lists of words, one a row, over a vocabulary of distinct folded words.
+class Head(NamedTuple):
+    """What fuzzy matching reads of a bucket beside its body, as it stands in the note."""
 
-    Row i has the words `vocabulary[c]` for c in `codes[starts[i]:starts[i + 1]]`.
+    name: str
+    domains: Sequence[str]
+    tags: Sequence[str]
+
+
+def fuzzy_topics(
+    query: str,
+    heads: Sequence[Head],
+    weights: MatchWeights,
+    bodies: Sequence[str] | None = None,
+    *,
+    least: Sequence[float] | None = None,
+) -> Floats:
+    """`fuzzy_topic` of each bucket; 0 for one that stays below its `least`. Without bodies their part is 0.
+
+    A bucket that can't reach it any more is not compared further: of most the name already tells.
     """
-
-    vocabulary: Sequence[str]
-    codes: NDArray[np.int32]
-    starts: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, lists: Iterable[Iterable[str]]) -> ListColumn:
-        """The column of these lists; words are folded."""
-        places: dict[str, int] = {}
-        codes: list[int] = []
-        starts = [0]
-        for words in lists:
-            for word in words:
-                codes.append(places.setdefault(_fold_head(word), len(places)))
-            starts.append(len(codes))
-        return cls(tuple(places), np.array(codes, dtype=np.int32), np.array(starts, dtype=np.int64))
-
-    def best(self, of_word: Floats) -> Floats:
-        """Best value of each row's words, given the values of the vocabulary; 0 for a row without words."""
-        filled = np.flatnonzero(np.diff(self.starts))
-        out = np.zeros(len(self.starts) - 1)
-        if len(filled):
-            out[filled] = np.maximum.reduceat(of_word[self.codes], self.starts[filled])
-        return out
+    asked, whole = fold(query), weights.fuzzy_total
+    parts: list[tuple[float, Callable[[int], Sequence[str]]]] = [
+        (weights.name, lambda row: (_fold_head(heads[row].name),)),
+        (weights.domain, lambda row: [_fold_head(word) for word in heads[row].domains]),
+        (weights.tags, lambda row: [_fold_head(word) for word in heads[row].tags]),
+    ]
+    if bodies is not None:
+        parts.append((weights.body, lambda row: (fold_body(bodies[row]),)))
+    needed = [0.0] * len(heads) if least is None else [share * whole - _GRAIN for share in least]
+    totals = [0.0] * len(heads)
+    to_come = sum(weight for weight, _ in parts)
+    rows = [row for row, sum_ in enumerate(needed) if to_come >= sum_]
+    for weight, texts_of in parts:
+        to_come -= weight
+        texts = [texts_of(row) for row in rows]
+        ratios = _ratios(asked, {text for of_row in texts for text in of_row})
+        for row, of_row in zip(rows, texts, strict=True):
+            totals[row] += weight * max([ratios[text] for text in of_row], default=0.0)
+        rows = [row for row in rows if totals[row] + to_come >= needed[row]]
+    reached = np.zeros(len(heads))
+    reached[rows] = [totals[row] / whole for row in rows]
+    return reached
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FuzzyColumns:
-    """Names (folded), domains and tags of all buckets, ready to be matched; `bodies` (folded, cut) may be left out."""
-
-    names: Sequence[str]
-    domains: ListColumn
-    tags: ListColumn
-    bodies: Sequence[str] | None = None
-
-    @classmethod
-    def of(
-        cls,
-        names: Iterable[str],
-        domains: Iterable[Iterable[str]],
-        tags: Iterable[Iterable[str]],
-        bodies: Iterable[str] | None = None,
-    ) -> FuzzyColumns:
-        """The columns of these texts as they stand in the notes."""
-        folded = None if bodies is None else [fold_body(body) for body in bodies]
-        return cls([_fold_head(name) for name in names], ListColumn.of(domains), ListColumn.of(tags), folded)
-
-
-def fuzzy_topics(query: str, columns: FuzzyColumns, weights: MatchWeights) -> Floats:
-    """`fuzzy_topic` of each row; without bodies their part is 0, so that the value is a lower bound."""
-    asked = fold(query)
-    heads = (columns.names, columns.domains.vocabulary, columns.tags.vocabulary)
-    ratios = partial_ratios(asked, [text for texts in heads for text in texts])
-    names, domains, tags = np.split(ratios, np.cumsum([len(texts) for texts in heads[:2]]))
-    total = (
-        weights.name * names + weights.domain * columns.domains.best(domains) + weights.tags * columns.tags.best(tags)
-    )
-    if columns.bodies is not None:
-        total += weights.body * partial_ratios(asked, columns.bodies)
-    return total / weights.fuzzy_total
-
-
-def partial_ratios(asked: str, texts: Sequence[str]) -> Floats:
+def _ratios(asked: str, texts: Collection[str]) -> dict[str, float]:
     """Partial ratio of a folded query with each folded text, 0…1; 0 for empty ones."""
-    if not asked or not texts:
-        return np.zeros(len(texts))
-    ratios: Floats = process.cdist([asked], texts, scorer=fuzz.partial_ratio, dtype=np.float64)[0] / _PERCENT
-    if "" in texts:
-        ratios[[not text for text in texts]] = 0.0
-    return ratios
-
-
-def fuzzy_candidates(query: str, names: Sequence[str], *, limit: int, cutoff: float = FUZZY_CUTOFF) -> Indices:
-    """Rows whose folded name resembles the query by at least `cutoff` (0…1), best first, at most `limit`."""
-    asked = fold(query)
-    if not asked:
-        return np.zeros(0, dtype=np.intp)
-    found = process.extract(asked, names, scorer=fuzz.partial_ratio, limit=limit, score_cutoff=cutoff * _PERCENT)
-    return np.array([row for _, _, row in found], dtype=np.intp)
+    compared = [text for text in texts if text]
+    if not asked or not compared:
+        return dict.fromkeys(texts, 0.0)
+    ratios = process.cdist([asked], compared, scorer=fuzz.partial_ratio, dtype=np.float64)[0] / _PERCENT
+    return {"": 0.0, **dict(zip(compared, ratios.tolist(), strict=True))}

@@ -19,9 +19,9 @@ from vaultd.core.query import Query, ScoreParts
 from vaultd.index.columns import ROLE_CODES, Columns
 from vaultd.index.mirror import Mirror
 from vaultd.index.timeline import Timelines
-from vaultd.scoring.constants import MATCH_SCALE, SEMANTIC_SIMILARITY, MatchWeights
+from vaultd.scoring.constants import FUZZY_CUTOFF, MATCH_SCALE, SEMANTIC_SIMILARITY, MatchWeights
 from vaultd.scoring.decay import KIND_CODES
-from vaultd.scoring.fuzzy import FuzzyColumns, fuzzy_topics
+from vaultd.scoring.fuzzy import Head, fuzzy_topics
 from vaultd.scoring.match import EVIDENCE_CODES, kept, match_scores, rank_scores, topic_of
 from vaultd.services.evidence import Evidence, Witness
 from vaultd.services.filters import by_dates, by_domains, by_tags
@@ -51,7 +51,7 @@ class Fate(StrEnum):
 
 
 _FATES: Final = tuple(Fate)
-_KEPT, _SEMANTIC, _OWN, _BELOW, _CORE, _ = range(len(_FATES))
+_KEPT, _SEMANTIC, _OWN, _BELOW, _CORE, _BEYOND = range(len(_FATES))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,7 +154,7 @@ class Matching:
             if likeness and weights.topic_mode == "best":
                 evidence = self._as_likeness(evidence, query)
             candidates = self._score(evidence, columns, query, now, weights, fuzzy=not likeness)
-        return Matches(tuple(self._limited(candidates, query.limit)), dropped, searched)
+        return Matches(candidates, dropped, searched)
 
     def body(self, path: NotePath) -> str | None:
         """The body of a note as it lies on disk."""
@@ -178,13 +178,14 @@ class Matching:
 
     # -- evidence -------------------------------------------------------------------------------------------------
 
-    def _fuzzy(self, query: Query, slots: Indices, weights: MatchWeights) -> Floats:
-        rows = [self._mirror.at(int(slot)) for slot in slots]
-        bodies = None
-        if weights.topic_mode == "fuzzy":
-            bodies = [self._texts.body(row.path) or "" for row in rows]
-        columns = FuzzyColumns.of([r.name for r in rows], [r.domain for r in rows], [r.tags for r in rows], bodies)
-        return fuzzy_topics(query.text, columns, weights)
+    def _fuzzy(self, query: Query, evidence: Evidence, weights: MatchWeights) -> Floats:
+        """By the letters of each candidate; in mode `best` only where they say more than words and meaning."""
+        rows = [self._mirror.at(slot) for slot in evidence.slots.tolist()]
+        heads = [Head(row.name, row.domain, row.tags) for row in rows]
+        if weights.topic_mode == "best":
+            least = FUZZY_CUTOFF + (1 - FUZZY_CUTOFF) * evidence.topic
+            return fuzzy_topics(query.text, heads, weights, least=least.tolist())
+        return fuzzy_topics(query.text, heads, weights, [self._texts.body(row.path) or "" for row in rows])
 
     def _as_likeness(self, evidence: Evidence, query: Query) -> Evidence:
         """The evidence with likeness for a topic: of the notes nearest to the text, 0 for the others."""
@@ -206,11 +207,11 @@ class Matching:
         weights: MatchWeights,
         *,
         fuzzy: bool,
-    ) -> list[Candidate]:
+    ) -> tuple[Candidate, ...]:
         """All candidates, best first."""
         slots = evidence.slots
         with_names = fuzzy or weights.topic_mode == "fuzzy"
-        letters = self._fuzzy(query, slots, weights) if with_names else np.zeros(len(slots))
+        letters = self._fuzzy(query, evidence, weights) if with_names else np.zeros(len(slots))
         by_words = np.where(evidence.by_words, evidence.topic, 0.0)
         topic = topic_of(letters, by_words, evidence.topic - by_words, mode=weights.topic_mode)
         scored = match_scores(
@@ -235,23 +236,19 @@ class Matching:
         parts = (scored.total, scored.topic, scored.emotion, scored.time, scored.importance, ranks, topic.value)
         spoke = (topic.evidence, letters, evidence.coverage, evidence.similarity)
         scores = _Scores(*(column.tolist() for column in (*parts, *spoke)))
+        order = (-ranks).argsort(kind="stable").tolist()
         places, ends = slots.tolist(), fates.tolist()
-        return [
-            Candidate(places[i], self._mirror.at(places[i]).id, _FATES[ends[i]], scores, i)
-            for i in np.argsort(-ranks, kind="stable").tolist()
-        ]
+        _limit(ends, order, query.limit)
+        return tuple(Candidate(places[i], self._mirror.at(places[i]).id, _FATES[ends[i]], scores, i) for i in order)
 
-    @staticmethod
-    def _limited(ordered: Sequence[Candidate], limit: int) -> list[Candidate]:
-        """Those beyond the limit are marked as such: kept ones first, semantic ones after, own notes apart."""
-        room = {Fate.KEPT: limit, Fate.OWN: OWN_LIMIT}
-        room[Fate.SEMANTIC] = max(0, limit - sum(1 for c in ordered if c.fate is Fate.KEPT))
-        out: list[Candidate] = []
-        for c in ordered:
-            left = room.get(c.fate)
-            if left == 0:
-                c = c._replace(fate=Fate.BEYOND_LIMIT)
-            elif left is not None:
-                room[c.fate] = left - 1
-            out.append(c)
-        return out
+
+def _limit(ends: list[int], order: Sequence[int], limit: int) -> None:
+    """Mark those beyond the limit, by place in `ends`: kept ones come first, semantic ones after, own notes apart."""
+    room = {_KEPT: limit, _SEMANTIC: max(0, limit - ends.count(_KEPT)), _OWN: OWN_LIMIT}
+    for place in order:
+        end = ends[place]
+        if end in room:
+            if room[end] == 0:
+                ends[place] = _BEYOND
+            else:
+                room[end] -= 1

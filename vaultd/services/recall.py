@@ -86,8 +86,9 @@ class Recall:
         return self._settings().match_weights.topic_mode == "best"
 
     async def _one(self, note_id: str, query: Query, now: datetime) -> Answer:
-        bucket = self._showing.bucket(note_id)
-        hit = Hit(bucket=bucket, decay_score=self._showing.decay_score(note_id, now))
+        with self._mirror.lock:
+            bucket, (score,) = self._showing.bucket(note_id), self._showing.decay_scores([note_id], now)
+        hit = Hit(bucket=bucket, decay_score=score)
         fitted = await self._showing.fit([[hit]], query.token_budget)
         self._reinforce(shown.bucket.id for shown in fitted.groups[0])
         return Answer(mode=Mode.RECALL, hits=fitted.groups[0], notices=fitted.notices)
@@ -109,8 +110,8 @@ class Recall:
         return found, self._showing.first_bodies(found.groups, query.token_budget)
 
     def _hits(self, candidates: Sequence[Candidate], query: Query, now: datetime) -> list[Hit]:
-        buckets = [self._showing.bucket(candidate.id) for candidate in candidates]
-        scores = self._showing.decay_scores(buckets, now)
+        ids = [candidate.id for candidate in candidates]
+        buckets, scores = map(self._showing.bucket, ids), self._showing.decay_scores(ids, now)
         return [self._hit(*one, query) for one in zip(candidates, buckets, scores, strict=True)]
 
     @staticmethod

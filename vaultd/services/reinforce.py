@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 
 from vaultd.core.bucket import Kind
@@ -12,9 +12,6 @@ from vaultd.scoring.constants import RECALL_ACTIVATION, RippleRules
 from vaultd.scoring.decay import KIND_CODES, ripple_targets
 from vaultd.vault.journal import Bump, Journal
 from vaultd.vault.tally import Total
-
-_Stirred = tuple[int, float, datetime | None]
-"""A slot, the activations that it gains, and when it was used (None: only stirred)."""
 
 _STIRRED_KINDS = frozenset((KIND_CODES[Kind.DYNAMIC], KIND_CODES[Kind.PERMANENT]))
 
@@ -31,29 +28,31 @@ class Reinforce:
 
     def __call__(self, ids: Iterable[str]) -> None:
         """These buckets were shown as an answer to a question."""
-        now, ripple = self._clock(), self._rules.activation
+        ripple = self._rules.activation
+        gains: dict[int, float] = {}
         with self._mirror.lock:
-            stirred: list[_Stirred] = []
-            for note_id in ids:
-                slot = self._mirror.slot_of(note_id)
-                if slot is not None:
-                    stirred.append((slot, RECALL_ACTIVATION, now))
-                    stirred += [(neighbour, ripple, None) for neighbour in self._neighbours(slot)]
-            self._bump(stirred)
+            used = [slot for slot in map(self._mirror.slot_of, ids) if slot is not None]
+            for slot in used:
+                gains[slot] = gains.get(slot, 0.0) + RECALL_ACTIVATION
+                for neighbour in self._neighbours(slot):
+                    gains[neighbour] = gains.get(neighbour, 0.0) + ripple
+            self._bump(gains, used)
 
     def count(self, note_id: str, amount: float) -> None:
         """A note was used now; nothing ripples."""
         with self._mirror.lock:
             slot = self._mirror.slot_of(note_id)
             if slot is not None:
-                self._bump([(slot, amount, self._clock())])
+                self._bump({slot: amount}, [slot])
 
-    def _bump(self, stirred: Sequence[_Stirred]) -> None:
-        rows = [self._mirror.at(slot) for slot, *_ in stirred]
+    def _bump(self, gains: Mapping[int, float], used: Collection[int]) -> None:
+        """Count what each slot gains; of those that were used, now is the last use."""
+        now = self._clock()
+        rows = [(slot, self._mirror.at(slot), gain) for slot, gain in gains.items()]
         totals = self._journal.bump_all(
-            Bump(row.id, amount, when, row.count_floor) for row, (_, amount, when) in zip(rows, stirred, strict=True)
+            [Bump(row.id, gain, now if slot in used else None, row.count_floor) for slot, row, gain in rows]
         )
-        self._mirror.set_uses((row.id, _use(total)) for row, total in zip(rows, totals, strict=True))
+        self._mirror.set_uses([(row.id, _use(total)) for (_, row, _), total in zip(rows, totals, strict=True)])
 
     def use_of(self, note_id: str) -> Use:
         """What all machines' journals say of a note."""

@@ -7,18 +7,21 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+import numpy as np
+
 from vaultd.core.bucket import Bucket
 from vaultd.core.errors import NoSuchMemory
 from vaultd.core.note import NotePath
 from vaultd.core.query import Hit, Noted, Notice
 from vaultd.core.text import estimate_tokens
 from vaultd.index.mirror import Mirror
-from vaultd.scoring.decay import DecayColumns, decay_scores
+from vaultd.scoring.decay import decay_scores
 from vaultd.services.condensing import Condensing
 from vaultd.services.texts import Texts
 from vaultd.settings import Settings
 
 TOKENS_AROUND_A_HIT = 18  # id, marks and fence
+LOOKED_AT_AT_ONCE = 32  # files whose status is asked for in less time than it takes to wake a thread
 
 
 Bodies = dict[str, str | None]
@@ -68,15 +71,18 @@ class Showing:
             raise NoSuchMemory(note_id)
         return row.bucket(self._mirror.activation_count(note_id), self._mirror.last_active(note_id))
 
-    def decay_score(self, note_id: str, now: datetime) -> float:
-        """How alive a memory is. Raises NoSuchMemory."""
-        return self.decay_scores([self.bucket(note_id)], now)[0]
-
-    def decay_scores(self, buckets: Sequence[Bucket], now: datetime) -> list[float]:
-        """How alive memories are whose counters are those of now."""
-        weights = self._settings().decay.weights
-        scores: list[float] = decay_scores(DecayColumns.of(buckets), now.timestamp(), weights).tolist()
+    def decay_scores(self, note_ids: Iterable[str], now: datetime) -> list[float]:
+        """How alive memories are. Hold the mirror's lock. Raises NoSuchMemory."""
+        slots = [self._slot(note_id) for note_id in note_ids]
+        columns = self._mirror.columns.decay(np.array(slots, np.intp))
+        scores: list[float] = decay_scores(columns, now.timestamp(), self._settings().decay.weights).tolist()
         return scores
+
+    def _slot(self, note_id: str) -> int:
+        slot = self._mirror.slot_of(note_id)
+        if slot is None:
+            raise NoSuchMemory(note_id)
+        return slot
 
     def state_notices(self, has_vector: bool) -> list[Noted]:
         """What an answer has to do without at this moment."""
@@ -102,7 +108,13 @@ class Showing:
 
     def first_bodies(self, groups: Sequence[Sequence[Hit]], budget: int) -> Bodies:
         """The bodies that `fit` begins with, for who is in a thread already. Blocks."""
-        return self._bodies(hit for group in groups for hit in group[: _ahead(budget)])
+        return self._bodies(_first(groups, budget))
+
+    def _at_hand(self, groups: Sequence[Sequence[Hit]], budget: int) -> Bodies | None:
+        """The same without a thread, where that is quick."""
+        paths = [hit.bucket.path for hit in _first(groups, budget)]
+        bodies = self._texts.at_hand(map(NotePath, paths)) if len(paths) <= LOOKED_AT_AT_ONCE else None
+        return None if bodies is None else dict(zip(paths, bodies, strict=True))
 
     async def fit(
         self,
@@ -118,7 +130,9 @@ class Showing:
         `focus` is the question: of a long text the part it asks about is shown. `read`: the `first_bodies`.
         """
         if read is None:
-            read = await asyncio.to_thread(self.first_bodies, groups, budget) if any(groups) else {}
+            read = self._at_hand(groups, budget)
+        if read is None:
+            read = await asyncio.to_thread(self.first_bodies, groups, budget)
         left = budget
         left_out = 0
         problems: dict[str, None] = {}
@@ -164,6 +178,10 @@ class Showing:
                 )
             )
         return out
+
+
+def _first(groups: Sequence[Sequence[Hit]], budget: int) -> list[Hit]:
+    return [hit for group in groups for hit in group[: _ahead(budget)]]
 
 
 def _ahead(left: int) -> int:

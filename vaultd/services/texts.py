@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from vaultd.core.note import Note, NotePath
@@ -12,6 +13,7 @@ from vaultd.vault.reader import Identity
 
 KEPT_BODIES = 1_024  # of notes that were shown last: …
 KEPT_CHARACTERS = 4_000  # … of at most so many characters, hence ten megabytes at most
+LOCAL_FOR_S = 60.0  # seconds for which the vault is taken to lie where it did: mounting takes a person
 
 
 class NoteReader(Protocol):
@@ -29,6 +31,9 @@ class NoteReader(Protocol):
     def identity(self, path: NotePath) -> Identity | None:
         """What the directory says of a note's file now; None where there is none, or it was changed just now."""
 
+    def is_local(self) -> bool:
+        """Whether the vault lies on a disk of this machine."""
+
 
 class Texts:
     """Reads bodies, several at a time, off the loop. One that was read is kept for as long as its file is the same."""
@@ -36,12 +41,14 @@ class Texts:
     def __init__(self, reader: NoteReader) -> None:
         self._reader = reader
         self._kept: dict[NotePath, tuple[Identity, str]] = {}
+        self._local_until = 0.0
 
     def body(self, path: NotePath, readable: str = "") -> str | None:
         """A note's body without surrounding blank lines; None where it is gone. Blocks.
 
         `readable`, the checksum of a note that was read without a problem, makes it quicker.
         """
+        self._see_whether_local()
         identity = self._reader.identity(path)
         kept = self._kept.get(path)
         if kept is not None and kept[0] == identity:
@@ -54,6 +61,26 @@ class Texts:
         if identity is not None and len(body) <= KEPT_CHARACTERS and self._reader.identity(path) == identity:
             self._keep(path, identity, body)
         return body
+
+    def at_hand(self, paths: Iterable[NotePath]) -> list[str] | None:
+        """The bodies of notes where all of them were read before and their files are the same; None otherwise.
+
+        May be called on the loop: only on a disk of this machine are the files looked at here.
+        """
+        if time.monotonic() >= self._local_until:
+            return None
+        bodies: list[str] = []
+        for path in paths:
+            kept = self._kept.get(path)
+            if kept is None or kept[0] != self._reader.identity(path):
+                return None
+            bodies.append(kept[1])
+        return bodies
+
+    def _see_whether_local(self) -> None:
+        now = time.monotonic()
+        if now >= self._local_until and self._reader.is_local():
+            self._local_until = now + LOCAL_FOR_S
 
     def _keep(self, path: NotePath, identity: Identity, body: str) -> None:
         self._kept.pop(path, None)

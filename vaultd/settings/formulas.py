@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 from vaultd.scoring import constants
@@ -76,7 +77,7 @@ class EmotionWeights:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DecaySettings:
     """How memories fade."""
 
@@ -104,7 +105,7 @@ class DecaySettings:
     )
     emotion_weights: EmotionWeights = field(default_factory=EmotionWeights)
 
-    @property
+    @cached_property
     def weights(self) -> DecayWeights:
         """What the decay score and the forgetting cycle are made of."""
         return DecayWeights(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -262,7 +263,7 @@ class HookSettings:
     skip: bool = field(default=False, metadata=rule("do nothing", env=("VAULTD_HOOK_SKIP", "OMBRE_HOOK_SKIP")))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Settings:
     """Everything that can be set."""
 
@@ -303,7 +304,7 @@ class Settings:
     surface: SurfaceSettings = field(default_factory=SurfaceSettings)
     hook: HookSettings = field(default_factory=HookSettings)
 
-    @property
+    @cached_property
     def match_weights(self) -> MatchWeights:
         """What the match score is made of."""
         parts = self.scoring_weights

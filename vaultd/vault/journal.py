@@ -96,17 +96,16 @@ class Journal:
         """Count several at once, one after the other; the new totals."""
         totals: list[Total] = []
         with self._lock:
-            others = self._others()
-            for bump in bumps:
-                note_id, amount, when, floor = bump
+            others, owns = self._others(), self._own
+            for note_id, amount, when, floor in bumps:
                 if not (0 <= amount < math.inf and -math.inf < floor < math.inf):
                     raise ValueError(f"an activation is a finite number from 0, not {amount!r} over {floor!r}")
-                theirs = [tallies[note_id] for tallies in others if note_id in tallies]
-                own = self._own.get(note_id)
+                theirs = [tallies[note_id] for tallies in others if note_id in tallies] if others else ()
+                own = owns.get(note_id)
                 if own is None:
                     least = min((tally.b for tally in theirs), default=max(0.0, floor))
                     own = Tally(b=least, more=not self._is_read)
-                self._own[note_id], total = counted(own, theirs, amount, when, floor)
+                owns[note_id], total = counted(own, theirs, amount, when, floor)
                 self._pending.add(note_id)
                 self._in_memory_only = True
                 self._totals[note_id] = total

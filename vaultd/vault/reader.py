@@ -17,6 +17,7 @@ from vaultd.core.note import FileStamp, Note, NotePath, NoteProblem
 from vaultd.vault import sync
 from vaultd.vault.codec import body_of, checksum, decode
 from vaultd.vault.layout import Layout
+from vaultd.vault.mounts import is_local
 
 MAX_NOTE_BYTES: Final = 10 * 1024 * 1024
 _SETTLED_NS: Final = 2_000_000_000  # some file systems tell times in steps of two seconds
@@ -139,6 +140,10 @@ class VaultReader:
         if not settled or not stat.S_ISREG(status.st_mode):
             return None
         return Identity(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+
+    def is_local(self) -> bool:
+        """Whether the vault lies on a disk of this machine, as far as that can be told."""
+        return is_local(self._layout.root)
 
     def stamp(self, path: NotePath) -> FileStamp | None:
         """The stamp of the file at `path`; None if no regular file is there."""

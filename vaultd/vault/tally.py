@@ -89,14 +89,15 @@ def counted(
 
     `when` None leaves the last use. `floor` is the activation count in the note's frontmatter.
     """
-    t, u = round(own.t + amount, _DIGITS), own.u if when is None else _later(own.u, when)
-    new = Tally(t, u, own.s + 1, own.b, own.f, own.o, own.more)
-    if not others and own.f is None and floor <= own.b + own.t:  # the usual case: there is nothing to reconcile
-        return new, Total(round(own.b + t, _DIGITS), u)
+    was, last_use, sequence, b, f, o, more = own
+    t, u = round(was + amount, _DIGITS), last_use if when is None else _later(last_use, when)
+    new = Tally(t, u, sequence + 1, b, f, o, more)
+    if not others and f is None and floor <= b + was:  # the usual case: there is nothing to reconcile
+        return new, Total(round(b + t, _DIGITS), u)
     before = max(floor, _summed((own, *others))[0])
     count, last_use = _summed((new, *others))
     if count < before + amount - _LEAST:
-        new = new._replace(f=before, o=own.t)
+        new = new._replace(f=before, o=was)
         count, last_use = _summed((new, *others))
     return new, Total(count, last_use)
 
