@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.vault.journal_setup import NOTE, NOW, file_of
-from vaultd.vault.journal import Journal
+from tests.vault.journal_setup import HERE, NOTE, NOW, THERE, file_of
+from vaultd.vault.journal import Bump, Journal
 from vaultd.vault.tally import combined_count
 
 
@@ -105,3 +106,76 @@ def test_a_lost_journal_costs_no_more_than_its_own_counts(tmp_path_factory, floo
     for machine, journal in enumerate(fresh):
         found = combined_count(world.floors[machine], journal.total(NOTE))
         assert world.true - lost - 1e-6 <= found <= world.true + 1e-6
+
+
+class Believer:
+    """One machine's journal, and the count that somebody believes in who adds up what is bumped and hears what changed."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        (folder / "machines").mkdir(parents=True)
+        self.here, self.there = Journal(folder, HERE), Journal(folder, THERE)
+        self.floor, self.count = 0.0, 0.0
+
+    def bump_later(self, amount):
+        self.here.bump_later([Bump(NOTE, amount, NOW, self.floor)])
+        self.count = float(np.round(self.count + amount, 6))
+
+    def bump_there(self, amount):
+        self.there.bump(NOTE, amount, NOW, floor=self.floor)
+
+    def flush_there(self):
+        self.there.flush(durable=False)
+
+    def flush(self):
+        self.here.flush(durable=False)
+
+    def lose(self):
+        file_of(self.folder).unlink(missing_ok=True)
+
+    def refresh(self):
+        if NOTE in self.here.refresh():
+            self.look()
+
+    def edit(self, floor):
+        self.floor = floor
+        self.look()
+
+    def look(self):
+        self.count = combined_count(self.floor, self.here.total(NOTE))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.sampled_from(["bump_later", "bump_there"]), st.sampled_from([1.0, 0.3, 0.1])),
+            st.tuples(st.just("edit"), st.sampled_from([0.0, 3.3, 50.0])),
+            st.tuples(st.sampled_from(["flush", "flush_there", "refresh", "lose"])),
+        ),
+        max_size=25,
+    )
+)
+def test_what_is_bumped_later_adds_up_to_what_the_journal_says_or_is_told(tmp_path_factory, steps):
+    world = Believer(tmp_path_factory.mktemp("world"))
+
+    for name, *arguments in steps:
+        getattr(world, name)(*arguments)
+    world.refresh()
+
+    assert world.count == combined_count(world.floor, world.here.total(NOTE))
+
+
+def test_counts_of_another_machine_that_came_unsaid_are_told_with_the_next_bump(tmp_path):
+    world = Believer(tmp_path / "world")
+    world.bump_later(1.0)
+    world.flush()
+    world.bump_there(3.3)
+    world.flush_there()
+    world.lose()
+    world.flush()  # finds its file changed, and reads all of them
+    world.bump_later(0.3)
+
+    world.refresh()
+
+    assert world.count == pytest.approx(4.6)

@@ -27,6 +27,7 @@ TITLE_WEIGHT = 0.4  # of words in names, domains and tags beside words in bodies
 LONGEST_NAME = 120  # characters; a longer question names nothing
 TYPO_WEIGHT = 0.5  # of a word that is one letter away from the one asked for
 TYPOS_MENDED = 4  # words of one question
+COUNT_DIGITS = 6  # after the point, as the journals count
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,15 +307,21 @@ class Mirror:
 
     def set_use(self, note_id: str, use: Use) -> None:
         """New counters of a note; nothing happens where it is not in the index."""
-        self.set_uses([(note_id, use)])
-
-    def set_uses(self, uses: Iterable[tuple[str, Use]]) -> None:
-        """The same of several notes."""
         with self.lock:
-            for note_id, use in uses:
-                slot = self._slot_of_id.get(note_id)
-                if slot is not None:
-                    self._set_use(slot, self.at(slot), use)
+            slot = self._slot_of_id.get(note_id)
+            if slot is not None:
+                self._set_use(slot, self.at(slot), use)
+
+    def stir(self, gains: Mapping[int, float], used: Iterable[int], now: float) -> None:
+        """Add activations by slot; those `used` were used at `now`, in epoch seconds. Counts have six digits."""
+        with self.lock:
+            slots = np.fromiter(gains, np.intp, len(gains))
+            counts = self._columns.activation_count
+            counts[slots] = np.round(counts[slots] + np.fromiter(gains.values(), np.float64, len(gains)), COUNT_DIGITS)
+            for slot in used:
+                self._columns.last_active[slot] = max(self._columns.last_active[slot], now)
+            for slot in gains:
+                self._tell(self.at(slot).id)
 
     def add_vectors(
         self, keys: Sequence[bytes], vectors: npt.NDArray[np.float32], shares: npt.NDArray[np.float32]

@@ -47,12 +47,12 @@ class Reinforce:
 
     def _bump(self, gains: Mapping[int, float], used: Collection[int]) -> None:
         """Count what each slot gains; of those that were used, now is the last use."""
-        now = self._clock()
-        rows = [(slot, self._mirror.at(slot), gain) for slot, gain in gains.items()]
-        totals = self._journal.bump_all(
-            [Bump(row.id, gain, now if slot in used else None, row.count_floor) for slot, row, gain in rows]
+        now, at = self._clock(), self._mirror.at
+        self._journal.bump_later(
+            Bump(row.id, gain, now if slot in used else None, row.count_floor)
+            for slot, row, gain in [(slot, at(slot), gain) for slot, gain in gains.items()]
         )
-        self._mirror.set_uses([(row.id, _use(total)) for (_, row, _), total in zip(rows, totals, strict=True)])
+        self._mirror.stir(gains, used, now.timestamp())
 
     def use_of(self, note_id: str) -> Use:
         """What all machines' journals say of a note."""

@@ -29,7 +29,7 @@ from vaultd.core.errors import VaultError
 from vaultd.vault.atomic import disk_errors
 from vaultd.vault.presence import Presence
 from vaultd.vault.sync import merge_under_way
-from vaultd.vault.tally import NOTHING, Tally, Total, added, counted, line_of, newest, read_into, total_of
+from vaultd.vault.tally import NOTHING, Tally, Total, added, counted, line_of, newest, raised, read_into, total_of
 from vaultd.wholefile import write_whole
 
 COMPACT_FROM_LINES: Final = 2_000
@@ -68,6 +68,8 @@ class Journal:
         self._tallies: dict[str, dict[str, Tally]] = {}
         self._stamps: dict[Path, tuple[int, int, int]] = {}
         self._totals: dict[str, Total] = {}
+        self._waiting: dict[str, Bump] = {}
+        self._unsaid: set[str] = set()  # notes whose total is not what was said of a later bump
         self._lines = 0
         self._own: dict[str, Tally] = {}
         self._own_stamp = _UNREAD
@@ -90,36 +92,56 @@ class Journal:
 
         `floor` is the activation count in the note's frontmatter, 0 where it has none.
         """
-        return self.bump_all([Bump(note_id, amount, when, floor)])[0]
-
-    def bump_all(self, bumps: Iterable[Bump]) -> list[Total]:
-        """Count several at once, one after the other; the new totals."""
-        totals: list[Total] = []
+        bump = Bump(note_id, amount, when, floor)
+        _check(bump)
         with self._lock:
-            others, owns = self._others(), self._own
-            for note_id, amount, when, floor in bumps:
-                if not (0 <= amount < math.inf and -math.inf < floor < math.inf):
-                    raise ValueError(f"an activation is a finite number from 0, not {amount!r} over {floor!r}")
-                theirs = [tallies[note_id] for tallies in others if note_id in tallies] if others else ()
-                own = owns.get(note_id)
-                if own is None:
-                    least = min((tally.b for tally in theirs), default=max(0.0, floor))
-                    own = Tally(b=least, more=not self._is_read)
-                owns[note_id], total = counted(own, theirs, amount, when, floor)
-                self._pending.add(note_id)
-                self._in_memory_only = True
-                self._totals[note_id] = total
-                totals.append(total)
-        return totals
+            self._settle()
+            return self._bumped(bump)
+
+    def bump_later(self, bumps: Iterable[Bump]) -> None:
+        """The same of several notes, reckoned when somebody asks for totals or writes: until then it costs next to nothing.
+
+        A new total will be the one before, or `floor` where that is more, and `amount`; `refresh` names those that are not.
+        """
+        with self._lock:
+            waiting = self._waiting
+            for bump in bumps:
+                _check(bump)
+                known = waiting.get(bump.note_id)
+                waiting[bump.note_id] = bump if known is None else _together(known, bump)
+
+    def _settle(self) -> None:
+        if not self._waiting:
+            return
+        waiting, self._waiting = self._waiting, {}
+        for bump in waiting.values():
+            before = self._totals.get(bump.note_id, NOTHING)
+            if self._bumped(bump) != raised(before, bump.amount, bump.when, bump.floor):
+                self._unsaid.add(bump.note_id)
+
+    def _bumped(self, bump: Bump) -> Total:
+        note_id, amount, when, floor = bump
+        others = self._others_of(note_id)
+        own = self._own.get(note_id)
+        if own is None:
+            least = min((tally.b for tally in others), default=max(0.0, floor))
+            own = Tally(b=least, more=not self._is_read)
+        self._own[note_id], total = counted(own, others, amount, when, floor)
+        self._pending.add(note_id)
+        self._in_memory_only = True
+        self._totals[note_id] = total
+        return total
 
     def total(self, note_id: str) -> Total:
         """What the journals say of one note."""
         with self._lock:
+            self._settle()
             return self._totals.get(note_id, NOTHING)
 
     def totals(self) -> Mapping[str, Total]:
         """What the journals say of every note that one of them counts; a copy."""
         with self._lock:
+            self._settle()
             return dict(self._totals)
 
     def refresh(self) -> frozenset[str]:
@@ -128,8 +150,10 @@ class Journal:
         While the vault is away they say what they said last.
         """
         with self._lock:
+            self._settle()
+            unsaid, self._unsaid = self._unsaid, set()
             if not self._read_changed_files() and not self._has_absorbed and self._totals:
-                return frozenset()
+                return frozenset(unsaid)
             self._has_absorbed = False
             by_note: dict[str, list[Tally]] = {}
             for tallies in (self._own, *self._others()):
@@ -137,7 +161,8 @@ class Journal:
                     by_note.setdefault(note_id, []).append(tally)
             before, self._totals = self._totals, {note_id: total_of(found) for note_id, found in by_note.items()}
             ids = before.keys() | self._totals.keys()
-            return frozenset(note_id for note_id in ids if before.get(note_id) != self._totals.get(note_id))
+            changed = (note_id for note_id in ids if before.get(note_id) != self._totals.get(note_id))
+            return frozenset(unsaid.union(changed))
 
     def flush(self, *, durable: bool = True) -> int:
         """Append what was counted since the last flush, `durable` to the platter; how many notes.
@@ -147,6 +172,7 @@ class Journal:
         StorageFull; the counts wait for the next call.
         """
         with self._lock:
+            self._settle()
             if self._is_held():
                 self._put_aside(durable=durable)
                 return 0
@@ -162,6 +188,7 @@ class Journal:
         False where the vault can't be written to now. Raises StorageFull.
         """
         with self._lock:
+            self._settle()
             if self._is_held():
                 return False
             self._absorb()
@@ -174,6 +201,7 @@ class Journal:
         False, and nothing is forgotten, where the vault can't be written to now. Raises StorageFull.
         """
         with self._lock:
+            self._settle()
             if self._is_held():
                 return False
             changed = self._absorb_changes()
@@ -338,6 +366,17 @@ class Journal:
 
     def _lines_of(self, note_ids: Iterable[str]) -> bytes:
         return b"".join(line_of(note_id, self._own[note_id]) for note_id in note_ids)
+
+
+def _check(bump: Bump) -> None:
+    if not (0 <= bump.amount < math.inf and -math.inf < bump.floor < math.inf):
+        raise ValueError(f"an activation is a finite number from 0, not {bump.amount!r} over {bump.floor!r}")
+
+
+def _together(first: Bump, second: Bump) -> Bump:
+    """Two bumps of one note as one."""
+    used = [when for when in (first.when, second.when) if when is not None]
+    return Bump(first.note_id, first.amount + second.amount, max(used, default=None), second.floor)
 
 
 def _stamp(place: Path) -> tuple[int, int, int]:

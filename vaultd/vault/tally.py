@@ -102,6 +102,11 @@ def counted(
     return new, Total(count, last_use)
 
 
+def raised(total: Total, amount: float, when: datetime | None, floor: float) -> Total:
+    """What `counted` makes of a total where its tallies are those it was made of."""
+    return Total(round(max(total.activations, floor) + amount, _DIGITS), _later(total.last_use, when))
+
+
 def added(base: Tally, more: Tally, others: Sequence[Tally]) -> Tally:
     """A tally of the journal, and on top of it what was counted without a look at it."""
     floor = more.b if more.f is None else more.f - more.o
