@@ -83,9 +83,9 @@ class Changed:
         self._lock = lock
         self._ids: set[str] = set()
 
-    def add(self, note_id: str) -> None:
+    def add(self, *note_ids: str) -> None:
         """Called by the mirror, which holds the lock."""
-        self._ids.add(note_id)
+        self._ids.update(note_ids)
 
     def take(self) -> set[str]:
         """Those since the last time."""
@@ -141,8 +141,7 @@ class Mirror:
         """Hear from now on of every note that is put, removed or counted."""
         changed = Changed(self.lock)
         with self.lock:
-            for note_id in self._slot_of_id:
-                changed.add(note_id)
+            changed.add(*self._slot_of_id)
             self._followers.append(changed)
         return changed
 
@@ -320,8 +319,7 @@ class Mirror:
             counts[slots] = np.round(counts[slots] + np.fromiter(gains.values(), np.float64, len(gains)), COUNT_DIGITS)
             for slot in used:
                 self._columns.last_active[slot] = max(self._columns.last_active[slot], now)
-            for slot in gains:
-                self._tell(self.at(slot).id)
+            self._tell(*[self.at(slot).id for slot in gains])
 
     def add_vectors(
         self, keys: Sequence[bytes], vectors: npt.NDArray[np.float32], shares: npt.NDArray[np.float32]
@@ -434,9 +432,9 @@ class Mirror:
         else:
             self.title_words.put(slot, *counted_words(_title(row)))
 
-    def _tell(self, note_id: str) -> None:
+    def _tell(self, *note_ids: str) -> None:
         for follower in self._followers:
-            follower.add(note_id)
+            follower.add(*note_ids)
 
     def _set_use(self, slot: int, row: Row, use: Use) -> None:
         self._tell(row.id)

@@ -48,10 +48,11 @@ class Reinforce:
     def _bump(self, gains: Mapping[int, float], used: Collection[int]) -> None:
         """Count what each slot gains; of those that were used, now is the last use."""
         now, at = self._clock(), self._mirror.at
-        self._journal.bump_later(
-            Bump(row.id, gain, now if slot in used else None, row.count_floor)
-            for slot, row, gain in [(slot, at(slot), gain) for slot, gain in gains.items()]
-        )
+        bumps = []
+        for slot, gain in gains.items():
+            row = at(slot)
+            bumps.append(Bump(row.id, gain, now if slot in used else None, row.count_floor))
+        self._journal.bump_later(bumps)
         self._mirror.stir(gains, used, now.timestamp())
 
     def use_of(self, note_id: str) -> Use:

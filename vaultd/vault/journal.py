@@ -68,7 +68,7 @@ class Journal:
         self._tallies: dict[str, dict[str, Tally]] = {}
         self._stamps: dict[Path, tuple[int, int, int]] = {}
         self._totals: dict[str, Total] = {}
-        self._waiting: dict[str, Bump] = {}
+        self._waiting: list[Bump] = []
         self._unsaid: set[str] = set()  # notes whose total is not what was said of a later bump
         self._lines = 0
         self._own: dict[str, Tally] = {}
@@ -103,17 +103,20 @@ class Journal:
 
         A new total will be the one before, or `floor` where that is more, and `amount`; `refresh` names those that are not.
         """
+        bumps = [*bumps]
+        for bump in bumps:
+            _check(bump)
         with self._lock:
-            waiting = self._waiting
-            for bump in bumps:
-                _check(bump)
-                known = waiting.get(bump.note_id)
-                waiting[bump.note_id] = bump if known is None else _together(known, bump)
+            self._waiting += bumps
 
     def _settle(self) -> None:
         if not self._waiting:
             return
-        waiting, self._waiting = self._waiting, {}
+        waiting: dict[str, Bump] = {}
+        for bump in self._waiting:
+            known = waiting.get(bump.note_id)
+            waiting[bump.note_id] = bump if known is None else _together(known, bump)
+        self._waiting = []
         for bump in waiting.values():
             before = self._totals.get(bump.note_id, NOTHING)
             if self._bumped(bump) != raised(before, bump.amount, bump.when, bump.floor):
@@ -369,8 +372,9 @@ class Journal:
 
 
 def _check(bump: Bump) -> None:
-    if not (0 <= bump.amount < math.inf and -math.inf < bump.floor < math.inf):
-        raise ValueError(f"an activation is a finite number from 0, not {bump.amount!r} over {bump.floor!r}")
+    _, amount, _, floor = bump
+    if not (0 <= amount < math.inf and -math.inf < floor < math.inf):
+        raise ValueError(f"an activation is a finite number from 0, not {amount!r} over {floor!r}")
 
 
 def _together(first: Bump, second: Bump) -> Bump:
