@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaultd.scoring.dates import date_terms, dates_in
+from vaultd.scoring.dates_zh import PHRASES as CHINESE
 from vaultd.scoring.dates_zh import number_of
 from vaultd.scoring.days import DateRange
 
@@ -337,3 +338,8 @@ def test_chinese_numerals(text, number):
 def test_what_is_no_numeral_is_refused():
     with pytest.raises(ValueError, match="几"):
         number_of("几")
+
+
+@given(st.text(alphabet="0123456789-/.: adlmnouvy", max_size=30))
+def test_no_chinese_phrase_is_made_of_plain_letters(text):
+    assert not [pattern.pattern for pattern, _ in CHINESE if pattern.search(text)]

@@ -70,7 +70,7 @@ def dates_in(text: str, now: datetime) -> AskedDates:
 def _phrases_in(folded: str, today: date) -> Sequence[tuple[int, int, AskedDates]]:
     """Phrases that mean a date, in order: of overlapping ones the first, and of those the longest."""
     matches: list[tuple[int, int, AskedDates]] = []
-    for pattern, meaning_of in (*CHINESE, *ENGLISH):
+    for pattern, meaning_of in ENGLISH if folded.isascii() else (*CHINESE, *ENGLISH):
         for match in pattern.finditer(folded):
             try:
                 meaning = meaning_of(match, today)
