@@ -84,13 +84,15 @@ def test_a_text_of_average_length_with_every_word_once_reaches_the_ideal():
     assert found.scores[1] == 0
 
 
-def test_what_was_looked_up_of_the_words_scores_as_a_look_up_of_its_own():
+def test_what_single_words_add_sums_up_to_the_score():
     postings = Postings()
     for slot, counts in enumerate([{"tea": 1, "lake": 1}, {"lake": 1}, {"tea": 3}, {"rain": 1}]):
         postings.put(slot, counts, sum(counts.values()))
     words = {"tea": 1.0, "lake": 0.5, "nothing": 1.0}
 
-    once = postings.score(words, 4, found=postings.found(words))
+    shares = postings.shares(words, {"tea": 2, "lake": 2, "nothing": 0}, postings.found(words))
 
-    assert once.scores.tolist() == postings.score(words, 4).scores.tolist()
-    assert once.scores[2] > once.scores[1] > once.scores[3] == 0
+    assert sorted(shares.slots.tolist()) == [0, 0, 1, 2]
+    scores = shares.summed(4)
+    assert scores.tolist() == postings.score(words, 4).scores.tolist()
+    assert scores[2] > scores[1] > scores[3] == 0

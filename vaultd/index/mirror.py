@@ -18,7 +18,7 @@ from vaultd.core.bucket import Role
 from vaultd.core.note import path_key
 from vaultd.index.columns import NO_NOTE, ROLE_CODES, VALUES, Columns
 from vaultd.index.labels import Labels
-from vaultd.index.postings import Postings, WordScores
+from vaultd.index.postings import Postings, Shares, WordScores
 from vaultd.index.rows import Row
 from vaultd.index.tokens import counted_words, normalise, query_words
 from vaultd.index.vectors import Batch, Centre, PassageRef, Vectors, as_they_are
@@ -217,10 +217,10 @@ class Mirror:
             known = self._spelt(words, frequencies)
             for field, one in zip(fields, found, strict=True):
                 one |= field.found(known.keys() - words.keys())
-            body, title = (
-                field.score(known, self.slots, frequencies, one) for field, one in zip(fields, found, strict=True)
-            )
-            return WordScores(body.scores + np.float32(title_weight) * title.scores, body.ideal)
+            body, title = (field.shares(known, frequencies, one) for field, one in zip(fields, found, strict=True))
+            values = np.concatenate((body.values, np.float32(title_weight) * title.values))
+            both = Shares(np.concatenate((body.slots, title.slots)), values, body.ideal)
+            return WordScores(both.summed(self.slots), both.ideal)
 
     def named(self, text: str) -> list[int]:
         """The slots of the notes whose name is this text, capitals and widths of letters aside."""

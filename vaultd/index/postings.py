@@ -37,7 +37,7 @@ MOST_COUNT = 255  # of one word in one note; more would add less than half a per
 Ints = npt.NDArray[np.int32]
 Counts = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
-Found = dict[str, tuple[Ints, Floats]]
+Found = dict[str, tuple[Ints, Counts]]
 """Word → documents and counts."""
 
 
@@ -50,6 +50,19 @@ class WordScores:
 
     scores: Floats
     ideal: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """What single words add to the scores of slots: `values[i]` to that of `slots[i]`; `ideal` as in WordScores."""
+
+    slots: Ints
+    values: Floats
+    ideal: float
+
+    def summed(self, size: int) -> Floats:
+        """The scores of all `size` slots."""
+        return np.bincount(self.slots, self.values, size).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +100,9 @@ class _Segment:
     def all(self) -> tuple[Ints, Ints, Counts]:
         """Code, document and count of every entry."""
         return np.repeat(self.codes, np.diff(self.offsets)), self.documents, self.counts
+
+
+_NOWHERE: tuple[Ints, Counts] = np.zeros(0, np.int32), np.zeros(0, np.uint8)
 
 
 class _Codes(dict[str, int]):
@@ -279,20 +295,19 @@ class Postings:
         self._next = self._based = n
         self._total_length = float(lengths[living].sum(dtype=np.float64))
 
-    def _entries(self, word: str) -> tuple[Ints, npt.NDArray[np.float32]]:
+    def _entries(self, word: str) -> tuple[Ints, Counts]:
         """Living documents that hold the word, with counts."""
         number = self._words.get(word)
         if number is None:
-            return np.zeros(0, np.int32), np.zeros(0, np.float32)
+            return _NOWHERE
         found = [entries for segment in self._segments if len((entries := segment.entries(number))[0])]
         hot = self._hot.get(number)
         if hot is not None:
             found.append((np.array(hot[0], np.int32), np.array(hot[1], np.uint8)))
-        if len(found) == 1:
-            documents, counts = found[0][0], found[0][1].astype(np.float32)
-        else:
-            documents = np.concatenate([self._slot_of[:0], *(one for one, _ in found)])
-            counts = np.concatenate([self._length_of[:0], *(one for _, one in found)])
+        documents, counts = found[0] if found else _NOWHERE
+        if len(found) > 1:
+            documents = np.concatenate([one for one, _ in found])
+            counts = np.concatenate([one for _, one in found])
         if self._next == len(self._document_of):
             return documents, counts
         alive = self._alive[documents]
@@ -331,31 +346,31 @@ class Postings:
         known = sorted(near for near in _one_letter_away(word) if near in self._words)
         return tuple(near for near in known if self.frequency(near))
 
-    def score(
-        self,
-        words: Mapping[str, float],
-        slots: int,
-        frequencies: Mapping[str, int] | None = None,
-        found: Found | None = None,
-    ) -> WordScores:
-        """BM25 of all `slots` for weighted words.
+    def score(self, words: Mapping[str, float], slots: int) -> WordScores:
+        """BM25 of all `slots` for weighted words. Hold the mirror's lock."""
+        found = self.found(words)
+        shares = self.shares(words, {word: len(documents) for word, (documents, _) in found.items()}, found)
+        return WordScores(shares.summed(slots), shares.ideal)
+
+    def shares(self, words: Mapping[str, float], frequencies: Mapping[str, int], found: Found) -> Shares:
+        """What each of the weighted words adds to the BM25 of those that have it.
 
         `frequencies` are the document frequencies to reckon with, where a note is more than these postings know;
         `found` is what was looked up of the words just now.
         """
-        found = self.found(words) if found is None else found
-        scores = np.zeros(slots, np.float32)
-        norms = self._norms()
-        known = [len(found[w][0]) for w in words] if frequencies is None else [frequencies[w] for w in words]
-        worth = [weight * self._idf(df) for weight, df in zip(words.values(), known, strict=True)]
-        least = NEGLIGIBLE * max(worth, default=0.0)
-        for value, (documents, counts) in zip(worth, (found[word] for word in words), strict=True):
-            if value < least or not len(documents):
-                continue
-            scores[self._slot_of.take(documents)] += (
-                np.float32(value * (K1 + 1)) * counts / (counts + norms.take(documents))
-            )
-        return WordScores(scores, sum(sorted(worth, reverse=True)[:IDEAL_WORDS]))
+        worth = {word: weight * self._idf(frequencies[word]) for word, weight in words.items()}
+        least = NEGLIGIBLE * max(worth.values(), default=0.0)
+        told = [(value, *found[word]) for word, value in worth.items() if value >= least and len(found[word][0])]
+        ideal = sum(sorted(worth.values(), reverse=True)[:IDEAL_WORDS])
+        if not told:
+            return Shares(np.zeros(0, np.int32), np.zeros(0, np.float32), ideal)
+        documents = np.concatenate([entries for _, entries, _ in told])
+        counts = np.concatenate([entries for *_, entries in told]).astype(np.float32)
+        values = np.array([value * (K1 + 1) for value, *_ in told], np.float32).repeat([len(d) for _, d, _ in told])
+        values *= counts
+        counts += self._norms().take(documents)
+        values /= counts
+        return Shares(self._slot_of.take(documents), values, ideal)
 
     def _norms(self) -> Floats:
         """What a document's length adds to a count, by document; kept until a document comes or goes."""

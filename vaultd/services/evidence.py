@@ -54,7 +54,9 @@ class Witness:
         words = relevance.scaled_words(found.scores, found.ideal, among)
         cosines = None if vector is None else self._mirror.meaning(vector)
         known: Flags = np.zeros_like(among) if cosines is None else among & (cosines > NO_COSINE)
-        meaning = relevance.with_said(relevance.scaled_meaning(cosines, known), found.scores, found.ideal, among)
+        meaning = relevance.scaled_meaning(cosines, known)
+        if cosines is not None:
+            meaning = relevance.with_said(meaning, found.scores, found.ideal, among)
         timeline = self._timelines()
         terms = dates_in(text, now).terms
         dates = date_scores(terms, timeline.calendar, among) if terms else None
@@ -99,7 +101,10 @@ def _pool(among: Flags, whole: Floats, words: Floats, meaning: Floats, limit: in
 
 def _best(scores: Floats, count: int) -> list[int]:
     """Up to `count` slots, those with the highest scores above 0."""
-    slots = np.flatnonzero(scores > scores.max(initial=0.0) / 2)  # mostly enough, and few
+    best = scores.max(initial=0.0)
+    if best <= 0:
+        return []
+    slots = np.flatnonzero(scores > best / 2)  # mostly enough, and few
     if len(slots) < count:
         slots = np.flatnonzero(scores > 0)
     if len(slots) > count:

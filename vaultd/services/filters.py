@@ -11,15 +11,14 @@ from vaultd.index.mirror import Mirror
 Flags = npt.NDArray[np.bool_]
 
 
-def by_dates(mirror: Mirror, query: Query) -> Flags:
-    """Notes created within the query's dates. Hold the mirror's lock."""
+def by_dates(mirror: Mirror, query: Query, among: Flags) -> Flags:
+    """Those of `among` created within the query's dates. Hold the mirror's lock."""
     created = mirror.columns.created
-    mask: Flags = np.ones(len(created), np.bool_)
     if query.date_from is not None:
-        mask &= created >= query.date_from.timestamp()
+        among = among & (created >= query.date_from.timestamp())
     if query.date_to is not None:
-        mask &= created < query.date_to.timestamp()
-    return mask
+        among = among & (created < query.date_to.timestamp())
+    return among
 
 
 def by_tags(mirror: Mirror, query: Query, among: Flags) -> Flags:

@@ -169,9 +169,7 @@ class Matching:
         own = np.zeros_like(memory)
         if self._settings().memory.search_own_notes and query.mood is None and not query.domains:
             own = columns.role == ROLE_CODES[Role.OWN]
-        in_dates = by_dates(self._mirror, query)
-        memory = by_tags(self._mirror, query, memory & in_dates)
-        own = by_tags(self._mirror, query, own & in_dates)
+        memory, own = (by_tags(self._mirror, query, by_dates(self._mirror, query, some)) for some in (memory, own))
         narrowed = by_domains(self._mirror, query, memory)
         dropped = bool(query.domains) and not narrowed.any()
         return (memory if dropped else narrowed), own, dropped

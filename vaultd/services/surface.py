@@ -87,7 +87,7 @@ class Surface:
         return Answer(mode=Mode.IMPORTANCE, hits=fitted.groups[0], notices=fitted.notices)
 
     def _filtered(self, query: Query, among: Flags) -> Flags:
-        mask = by_tags(self._mirror, query, among & by_dates(self._mirror, query))
+        mask = by_tags(self._mirror, query, by_dates(self._mirror, query, among))
         return by_domains(self._mirror, query, mask)
 
     def _hit(self, slot: int, scores: Floats, marks: set[Mark]) -> Hit:
