@@ -9,6 +9,7 @@ import re
 import threading
 import unicodedata
 from collections import Counter
+from functools import lru_cache
 from operator import add
 
 import Stemmer
@@ -49,6 +50,9 @@ def _split(text: str) -> tuple[list[str], list[str]]:
         return pieces[1::2], _stemmer.stemWords([word[:MAX_WORD_CHARACTERS] for word in plain])
 
 
+_split_question = lru_cache(maxsize=4)(_split)  # its words are asked for several times, one after the other
+
+
 def _bigrams(run: str) -> list[str]:
     return list(map(add, run, run[1:])) if len(run) > 1 else [run]
 
@@ -75,7 +79,7 @@ def counted_words(text: str) -> tuple[dict[str, int], int]:
 
 def query_words(text: str) -> list[str]:
     """The distinct words of a question; a run of one character asks for that character anywhere."""
-    runs, plain = _split(text)
+    runs, plain = _split_question(text)
     words = [word for run in runs for word in (_bigrams(run) if len(run) > 1 else [f".{run}"])]
     return list(dict.fromkeys([*words, *plain]))
 
@@ -85,7 +89,7 @@ def weighted_words(text: str) -> dict[str, float]:
 
     A character counts little, and not at all where it only holds a sentence together, since its bigrams do not.
     """
-    runs, plain = _split(text)
+    runs, plain = _split_question(text)
     words: dict[str, float] = {}
     for run in runs:
         if len(run) == 1:

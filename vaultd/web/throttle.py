@@ -38,6 +38,8 @@ class Throttle:
 
     def wait_s(self, address: str | None) -> float:
         """Seconds until the next try from this address is looked at; 0 when it may try now."""
+        if not self._records:
+            return 0.0
         record = self._records.get(_key(address))
         return 0.0 if record is None else max(0.0, record.until_s - self._clock().timestamp())
 
