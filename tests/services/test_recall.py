@@ -1,3 +1,5 @@
+import threading
+
 from tests.running import running
 from vaultd.core.query import Mark, Notice, Query
 from vaultd.services.newmemory import NewMemory
@@ -59,6 +61,26 @@ async def test_a_recall_counts_one_and_ripples_to_neighbours_in_time(tmp_path):
         assert mirror.last_active("bbbbbbbbbbbb") == mirror.get("bbbbbbbbbbbb").last_active
         assert mirror.activation_count("cccccccccccc") == 0
         assert {path: path.read_bytes() for path in r.vault.rglob("*.md")} == before
+
+
+async def test_a_recall_in_the_moment_in_which_a_note_is_indexed_counts_as_well(tmp_path, monkeypatch):
+    async with running(tmp_path) as r:
+        await r.write("dynamic/x/a_aaaaaaaaaaaa.md", note("aaaaaaaaaaaa", "the violin lesson"))
+        total, recalls = r.core.journal.total, []
+
+        def total_and_then_a_recall(note_id):
+            known = total(note_id)
+            if not recalls:
+                recalls.append(threading.Thread(target=r.core.reinforce, args=(["aaaaaaaaaaaa"],)))
+                recalls[0].start()
+                recalls[0].join(0.5)  # where it does not have to wait, it is over before the note is put
+            return known
+
+        monkeypatch.setattr(r.core.journal, "total", total_and_then_a_recall)
+        await r.write("dynamic/x/a_aaaaaaaaaaaa.md", note("aaaaaaaaaaaa", "the violin lesson moved"))
+        recalls[0].join()
+
+        assert r.core.mirror.activation_count("aaaaaaaaaaaa") == 1 == total("aaaaaaaaaaaa").activations
 
 
 async def test_counts_survive_a_restart(tmp_path):

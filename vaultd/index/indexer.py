@@ -196,7 +196,8 @@ class Indexer:
             self._put(note, {}, report)
 
     def _store(self, row: Row, content: Content | None, report: BatchReport) -> None:
-        self._mirror.put(row, content, self._use_of(row.id))
+        with self._mirror.lock:  # a recall in between would be added to the count before it
+            self._mirror.put(row, content, self._use_of(row.id))
         body = None
         if content is not None:
             body = ContentRow(row.id, row.body_key, content.words, content.length, content.passages)

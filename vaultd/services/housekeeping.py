@@ -136,7 +136,8 @@ class Housekeeping:
     def _refresh(self) -> None:
         """Take in what other machines counted meanwhile."""
         for note_id in self._journal.refresh():
-            self._mirror.set_use(note_id, self._reinforce.use_of(note_id))
+            with self._mirror.lock:  # a recall in between would be added to the count before it
+                self._mirror.set_use(note_id, self._reinforce.use_of(note_id))
 
     def _tidy(self) -> None:
         """Let go of counts of notes that are gone for good, and of moments that no longer matter."""

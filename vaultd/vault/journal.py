@@ -69,6 +69,7 @@ class Journal:
         self._stamps: dict[Path, tuple[int, int, int]] = {}
         self._totals: dict[str, Total] = {}
         self._waiting: list[Bump] = []
+        self._arriving = threading.Lock()  # held for a moment only, never while a disk is waited for
         self._unsaid: set[str] = set()  # notes whose total is not what was said of a later bump
         self._lines = 0
         self._own: dict[str, Tally] = {}
@@ -106,18 +107,17 @@ class Journal:
         bumps = [*bumps]
         for bump in bumps:
             _check(bump)
-        with self._lock:
+        with self._arriving:
             self._waiting += bumps
 
     def _settle(self) -> None:
-        if not self._waiting:
-            return
-        waiting: dict[str, Bump] = {}
-        for bump in self._waiting:
-            known = waiting.get(bump.note_id)
-            waiting[bump.note_id] = bump if known is None else _together(known, bump)
-        self._waiting = []
-        for bump in waiting.values():
+        with self._arriving:
+            bumps, self._waiting = self._waiting, []
+        together: dict[str, Bump] = {}
+        for bump in bumps:
+            known = together.get(bump.note_id)
+            together[bump.note_id] = bump if known is None else _together(known, bump)
+        for bump in together.values():
             before = self._totals.get(bump.note_id, NOTHING)
             if self._bumped(bump) != raised(before, bump.amount, bump.when, bump.floor):
                 self._unsaid.add(bump.note_id)
