@@ -261,7 +261,8 @@ def _after(first: date, month: int | None, day: int | None) -> date:
 class ScoreParts:
     """A match score 0…100 and its four parts, which add up to it; `rank` is what it was ordered by.
 
-    `fuzzy`, `words` and `meaning` are the evidence for the topic, each 0…1, None where there was none to look at.
+    `fuzzy`, `words` and `meaning` are the evidence for the topic, each 0…1, None where there was none to look at: letters
+    are compared only as far as they can say more than words and meaning.
     """
 
     total: float

@@ -85,7 +85,7 @@ class _Scores:
             importance=self.importance[i],
             rank=self.rank[i],
             evidence=EVIDENCE_CODES[self.evidence[i]] if self.value[i] > 0 else Spoke.NONE,
-            fuzzy=self.fuzzy[i],
+            fuzzy=self.fuzzy[i] or None,
             words=self.words[i],
             meaning=self.similarity(i),
         )
