@@ -65,8 +65,9 @@ class Home:
         return runtime
 
     async def gone(self, daemon: Runtime) -> None:
-        while self.daemon() == daemon and is_alive(daemon.pid):
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(30):
+            while self.daemon() == daemon and is_alive(daemon.pid):
+                await asyncio.sleep(0.01)
 
     @property
     def kept(self) -> list[str]:

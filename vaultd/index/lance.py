@@ -97,7 +97,7 @@ def _forget(*packages: str) -> None:
 def import_lancedb(*, whole: bool = False) -> Any:
     """The lancedb module; `whole` imports the client of catalogue servers as well."""
     if "lancedb" in sys.modules:
-        return sys.modules["lancedb"]
+        return importlib.import_module("lancedb")  # waits where another thread is just importing it
     if whole or any(name in sys.modules for name in _CATALOGUE):
         return importlib.import_module("lancedb")
     try:

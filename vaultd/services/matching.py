@@ -182,6 +182,7 @@ class Matching:
         heads = [Head(row.name, row.domain, row.tags) for row in rows]
         if weights.topic_mode == "best":
             least = FUZZY_CUTOFF + (1 - FUZZY_CUTOFF) * evidence.topic
+            least[[row.is_core for row in rows]] = 0.0  # they are shown by what their letters say alone
             return fuzzy_topics(query.text, heads, weights, least=least.tolist())
         return fuzzy_topics(query.text, heads, weights, [self._texts.body(row.path) or "" for row in rows])
 

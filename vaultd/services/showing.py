@@ -113,6 +113,8 @@ class Showing:
     def _at_hand(self, groups: Sequence[Sequence[Hit]], budget: int) -> Bodies | None:
         """The same without a thread, where that is quick."""
         paths = [hit.bucket.path for hit in _first(groups, budget)]
+        if not paths:
+            return {}
         bodies = self._texts.at_hand(map(NotePath, paths)) if len(paths) <= LOOKED_AT_AT_ONCE else None
         return None if bodies is None else dict(zip(paths, bodies, strict=True))
 

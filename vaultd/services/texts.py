@@ -42,6 +42,7 @@ class Texts:
         self._reader = reader
         self._kept: dict[NotePath, tuple[Identity, str]] = {}
         self._local_until = 0.0
+        self._judged_until = 0.0
 
     def body(self, path: NotePath, readable: str = "") -> str | None:
         """A note's body without surrounding blank lines; None where it is gone. Blocks.
@@ -79,8 +80,9 @@ class Texts:
 
     def _see_whether_local(self) -> None:
         now = time.monotonic()
-        if now >= self._local_until and self._reader.is_local():
-            self._local_until = now + LOCAL_FOR_S
+        if now >= self._judged_until:
+            self._judged_until = now + LOCAL_FOR_S
+            self._local_until = self._judged_until if self._reader.is_local() else 0.0
 
     def _keep(self, path: NotePath, identity: Identity, body: str) -> None:
         self._kept.pop(path, None)

@@ -49,7 +49,7 @@ class Bump(NamedTuple):
 class Journal:
     """The journals below `state_dir`; only that of `machine_id` is written. Thread-safe.
 
-    `bump` counts in memory, `flush` writes: call it after every answer. While the vault can't be written to, because
+    `bump_later` counts in memory, `bump` as well and tells the new total at once; `flush` writes: call it every few seconds. While the vault can't be written to, because
     its folder is gone or git is in the middle of a merge, what was counted lies in a file in the folder `aside`, outside
     the vault, from which the next Journal takes it. Started while the vault is away, it does not know how often this
     machine has counted a note: what it counts then is added once it does. Raises VaultError, StorageFull when writing.
@@ -113,14 +113,14 @@ class Journal:
     def _settle(self) -> None:
         with self._arriving:
             bumps, self._waiting = self._waiting, []
-        together: dict[str, Bump] = {}
-        for bump in bumps:
-            known = together.get(bump.note_id)
-            together[bump.note_id] = bump if known is None else _together(known, bump)
-        for bump in together.values():
-            before = self._totals.get(bump.note_id, NOTHING)
-            if self._bumped(bump) != raised(before, bump.amount, bump.when, bump.floor):
-                self._unsaid.add(bump.note_id)
+            together: dict[tuple[str, float], Bump] = {}
+            for bump in bumps:  # a floor of later does not count for those before
+                known = together.get((bump.note_id, bump.floor))
+                together[bump.note_id, bump.floor] = bump if known is None else _together(known, bump)
+            for bump in together.values():
+                before = self._totals.get(bump.note_id, NOTHING)
+                if self._bumped(bump) != raised(before, bump.amount, bump.when, bump.floor):
+                    self._unsaid.add(bump.note_id)
 
     def _bumped(self, bump: Bump) -> Total:
         note_id, amount, when, floor = bump
@@ -136,10 +136,13 @@ class Journal:
         return total
 
     def total(self, note_id: str) -> Total:
-        """What the journals say of one note."""
-        with self._lock:
-            self._settle()
-            return self._totals.get(note_id, NOTHING)
+        """What the journals say of one note. Waits for no disk."""
+        with self._arriving:
+            total = self._totals.get(note_id, NOTHING)
+            for bump in self._waiting:
+                if bump.note_id == note_id:
+                    total = raised(total, bump.amount, bump.when, bump.floor)
+            return total
 
     def totals(self) -> Mapping[str, Total]:
         """What the journals say of every note that one of them counts; a copy."""
@@ -154,8 +157,9 @@ class Journal:
         """
         with self._lock:
             self._settle()
+            changed_files = self._read_changed_files()
             unsaid, self._unsaid = self._unsaid, set()
-            if not self._read_changed_files() and not self._has_absorbed and self._totals:
+            if not changed_files and not self._has_absorbed and self._totals:
                 return frozenset(unsaid)
             self._has_absorbed = False
             by_note: dict[str, list[Tally]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Final
@@ -23,7 +24,7 @@ def is_local(folder: Path, mounts: Path = MOUNTS) -> bool:
         lines = mounts.read_bytes().splitlines()
     except OSError:
         return False
-    sought = _as_folder(str(folder).encode())
+    sought = _as_folder(os.fsencode(folder))
     holder, kind_of_holder = b"", ""
     for line in lines:
         place, kind = _mount(line)
