@@ -128,6 +128,20 @@ async def test_a_resolved_memory_is_found_and_sinks(tmp_path):
         assert await found(r, "repair garden gate") == ["bbbbbbbbbbbb", "aaaaaaaaaaaa"]
 
 
+async def test_the_letters_of_a_core_memory_are_told_however_well_its_words_fit(tmp_path):
+    async with running(tmp_path, no_model=True) as r:
+        await r.write(
+            "dynamic/v.md", note("aaaaaaaaaaaa", "rosin and strings", name="violin", tags="[violin]", pinned="true")
+        )
+        await r.write("dynamic/o.md", note("bbbbbbbbbbbb", "rosin and strings", name="violin", tags="[violin]"))
+
+        told = await r.core.services.explain(Query.parse("violin teacher"))
+
+        letters = {one.item.row.id: one.candidate.parts.fuzzy for one in told.candidates}
+        assert letters["aaaaaaaaaaaa"] > 0.5
+        assert letters["bbbbbbbbbbbb"] is None, "its words say more"
+
+
 async def test_pure_fuzzy_topic_is_the_seeds_formula(tmp_path):
     settings = replace(Settings(), matching=replace(MatchingSettings(), topic="fuzzy"))
     async with running(tmp_path, no_model=True, settings=settings) as r:

@@ -134,3 +134,15 @@ def test_a_vault_that_was_mounted_meanwhile_is_judged_anew(tmp_path, reader, mon
 
     texts.body(PATH)
     assert texts.at_hand([PATH]) is None
+
+
+def test_a_vault_that_is_not_local_is_not_judged_with_every_body(tmp_path, reader, monkeypatch):
+    write(tmp_path, "river")
+    judged = []
+    monkeypatch.setattr(reader, "is_local", lambda: bool(judged.append(1)))
+    texts = Texts(reader)
+
+    for _ in range(5):
+        texts.body(PATH)
+
+    assert len(judged) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.vault.journal_setup import HERE, NOTE, NOW, THERE, file_of
+from vaultd.core.errors import VaultError
 from vaultd.vault.journal import Bump, Journal
 from vaultd.vault.tally import combined_count
 
@@ -179,3 +181,40 @@ def test_counts_of_another_machine_that_came_unsaid_are_told_with_the_next_bump(
     world.refresh()
 
     assert world.count == pytest.approx(4.6)
+
+
+def test_a_look_that_fails_forgets_nothing(tmp_path, monkeypatch):
+    world = Believer(tmp_path / "world")
+    world.bump_later(1.0)
+    world.flush()
+    world.bump_there(3.3)
+    world.flush_there()
+    world.lose()
+    world.flush()
+    world.bump_later(0.3)
+    read, fails = world.here._read_changed_files, [True]
+
+    def fails_once():
+        if fails.pop() if fails else False:
+            raise VaultError("the journals can't be listed")
+        return read()
+
+    monkeypatch.setattr(world.here, "_read_changed_files", fails_once)
+    with pytest.raises(VaultError):
+        world.refresh()
+    world.refresh()
+
+    assert world.count == pytest.approx(4.6)
+
+
+def test_a_total_does_not_wait_for_the_disk(tmp_path):
+    world = Believer(tmp_path / "world")
+    world.bump_later(1.0)
+
+    with world.here._lock:  # as while it writes
+        told = []
+        asking = threading.Thread(target=lambda: told.append(world.here.total(NOTE).activations))
+        asking.start()
+        asking.join(10)
+
+    assert told == [1.0]

@@ -1,5 +1,6 @@
 """A vault on a disk of this machine is told from one behind a network."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,11 @@ def test_where_it_can_not_be_told_it_is_not_taken_for_local(tmp_path):
     assert not is_local(tmp_path, tmp_path / "missing")
     (tmp_path / "broken").write_bytes(b"\n25 1\n\xff - \nnothing here\n")
     assert not is_local(tmp_path, tmp_path / "broken")
+
+
+def test_a_path_that_is_no_text_is_told_as_well(mounts):
+    assert is_local(Path(os.fsdecode(b"/home/user/caf\xe9")), mounts)
+    assert not is_local(Path(os.fsdecode(b"/home/user/nas/caf\xe9")), mounts)
 
 
 @pytest.mark.skipif(not MOUNTS.exists(), reason="there is no table of mounts here")
