@@ -135,6 +135,16 @@ class Believer:
     def lose(self):
         file_of(self.folder).unlink(missing_ok=True)
 
+    def be_counted_elsewhere_unsaid(self):
+        """The other machine's counts come in with a file of ours that is found changed, and then one more is added."""
+        self.bump_later(1.0)
+        self.flush()
+        self.bump_there(3.3)
+        self.flush_there()
+        self.lose()
+        self.flush()
+        self.bump_later(0.3)
+
     def refresh(self):
         if NOTE in self.here.refresh():
             self.look()
@@ -170,13 +180,7 @@ def test_what_is_bumped_later_adds_up_to_what_the_journal_says_or_is_told(tmp_pa
 
 def test_counts_of_another_machine_that_came_unsaid_are_told_with_the_next_bump(tmp_path):
     world = Believer(tmp_path / "world")
-    world.bump_later(1.0)
-    world.flush()
-    world.bump_there(3.3)
-    world.flush_there()
-    world.lose()
-    world.flush()  # finds its file changed, and reads all of them
-    world.bump_later(0.3)
+    world.be_counted_elsewhere_unsaid()
 
     world.refresh()
 
@@ -185,13 +189,7 @@ def test_counts_of_another_machine_that_came_unsaid_are_told_with_the_next_bump(
 
 def test_a_look_that_fails_forgets_nothing(tmp_path, monkeypatch):
     world = Believer(tmp_path / "world")
-    world.bump_later(1.0)
-    world.flush()
-    world.bump_there(3.3)
-    world.flush_there()
-    world.lose()
-    world.flush()
-    world.bump_later(0.3)
+    world.be_counted_elsewhere_unsaid()
     read, fails = world.here._read_changed_files, [True]
 
     def fails_once():

@@ -96,9 +96,7 @@ def _forget(*packages: str) -> None:
 
 def import_lancedb(*, whole: bool = False) -> Any:
     """The lancedb module; `whole` imports the client of catalogue servers as well."""
-    if "lancedb" in sys.modules:
-        return importlib.import_module("lancedb")  # waits where another thread is just importing it
-    if whole or any(name in sys.modules for name in _CATALOGUE):
+    if whole or any(name in sys.modules for name in ("lancedb", *_CATALOGUE)):
         return importlib.import_module("lancedb")
     try:
         with _skipping():

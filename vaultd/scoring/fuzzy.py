@@ -66,7 +66,7 @@ def fuzzy_topics(
     *,
     least: Sequence[float] | None = None,
 ) -> Floats:
-    """`fuzzy_topic` of each bucket; 0 for one that stays below its `least`. Without bodies their part is 0.
+    """`fuzzy_topic` of each bucket; NaN for one that stays below its `least`. Without bodies their part is 0.
 
     A bucket that can't reach it any more is not compared further: of most the name already tells.
     """
@@ -89,7 +89,7 @@ def fuzzy_topics(
         for row, of_row in zip(rows, texts, strict=True):
             totals[row] += weight * max([ratios[text] for text in of_row], default=0.0)
         rows = [row for row in rows if totals[row] + to_come >= needed[row]]
-    reached = np.zeros(len(heads))
+    reached = np.full(len(heads), np.nan)
     reached[rows] = [totals[row] / whole for row in rows]
     return reached
 

@@ -72,8 +72,7 @@ class _Scores:
 
     def similarity(self, i: int) -> float | None:
         """Of the question and a candidate; None where it is not known."""
-        alike = self.meaning[i]
-        return None if isnan(alike) else alike
+        return _known(self.meaning[i])
 
     def parts(self, i: int) -> ScoreParts:
         """The scores of one candidate."""
@@ -85,7 +84,7 @@ class _Scores:
             importance=self.importance[i],
             rank=self.rank[i],
             evidence=EVIDENCE_CODES[self.evidence[i]] if self.value[i] > 0 else Spoke.NONE,
-            fuzzy=self.fuzzy[i] or None,
+            fuzzy=_known(self.fuzzy[i]),
             words=self.words[i],
             meaning=self.similarity(i),
         )
@@ -210,7 +209,7 @@ class Matching:
         """All candidates, best first."""
         slots = evidence.slots
         with_names = fuzzy or weights.topic_mode == "fuzzy"
-        letters = self._fuzzy(query, evidence, weights) if with_names else np.zeros(len(slots))
+        letters = self._fuzzy(query, evidence, weights) if with_names else np.full(len(slots), np.nan)
         by_words = np.where(evidence.by_words, evidence.topic, 0.0)
         topic = topic_of(letters, by_words, evidence.topic - by_words, mode=weights.topic_mode)
         scored = match_scores(
@@ -239,6 +238,10 @@ class Matching:
         places, ends = slots.tolist(), fates.tolist()
         _limit(ends, order, query.limit)
         return tuple(Candidate(places[i], self._mirror.at(places[i]).id, _FATES[ends[i]], scores, i) for i in order)
+
+
+def _known(value: float) -> float | None:
+    return None if isnan(value) else value
 
 
 def _limit(ends: list[int], order: Sequence[int], limit: int) -> None:

@@ -41,7 +41,7 @@ class Texts:
     def __init__(self, reader: NoteReader) -> None:
         self._reader = reader
         self._kept: dict[NotePath, tuple[Identity, str]] = {}
-        self._local_until = 0.0
+        self._is_local = False
         self._judged_until = 0.0
 
     def body(self, path: NotePath, readable: str = "") -> str | None:
@@ -68,7 +68,7 @@ class Texts:
 
         May be called on the loop: only on a disk of this machine are the files looked at here.
         """
-        if time.monotonic() >= self._local_until:
+        if not self._is_local or time.monotonic() >= self._judged_until:
             return None
         bodies: list[str] = []
         for path in paths:
@@ -81,8 +81,7 @@ class Texts:
     def _see_whether_local(self) -> None:
         now = time.monotonic()
         if now >= self._judged_until:
-            self._judged_until = now + LOCAL_FOR_S
-            self._local_until = self._judged_until if self._reader.is_local() else 0.0
+            self._is_local, self._judged_until = self._reader.is_local(), now + LOCAL_FOR_S
 
     def _keep(self, path: NotePath, identity: Identity, body: str) -> None:
         self._kept.pop(path, None)

@@ -49,10 +49,11 @@ class Bump(NamedTuple):
 class Journal:
     """The journals below `state_dir`; only that of `machine_id` is written. Thread-safe.
 
-    `bump_later` counts in memory, `bump` as well and tells the new total at once; `flush` writes: call it every few seconds. While the vault can't be written to, because
-    its folder is gone or git is in the middle of a merge, what was counted lies in a file in the folder `aside`, outside
-    the vault, from which the next Journal takes it. Started while the vault is away, it does not know how often this
-    machine has counted a note: what it counts then is added once it does. Raises VaultError, StorageFull when writing.
+    `bump_later` counts in memory, `bump` as well and tells the new total; `flush` writes: call it every few seconds.
+    While the vault can't be written to, because its folder is gone or git is in the middle of a merge, what was counted
+    lies in a file in the folder `aside`, outside the vault, from which the next Journal takes it. Started while the vault
+    is away, it does not know how often this machine has counted a note: what it counts then is added once it does.
+    Raises VaultError, StorageFull when writing.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class Journal:
         self._tallies: dict[str, dict[str, Tally]] = {}
         self._stamps: dict[Path, tuple[int, int, int]] = {}
         self._totals: dict[str, Total] = {}
-        self._waiting: list[Bump] = []
+        self._waiting: dict[str, list[Bump]] = {}
         self._arriving = threading.Lock()  # held for a moment only, never while a disk is waited for
         self._unsaid: set[str] = set()  # notes whose total is not what was said of a later bump
         self._lines = 0
@@ -93,11 +94,10 @@ class Journal:
 
         `floor` is the activation count in the note's frontmatter, 0 where it has none.
         """
-        bump = Bump(note_id, amount, when, floor)
-        _check(bump)
+        self.bump_later([Bump(note_id, amount, when, floor)])
         with self._lock:
             self._settle()
-            return self._bumped(bump)
+            return self._totals[note_id]
 
     def bump_later(self, bumps: Iterable[Bump]) -> None:
         """The same of several notes, reckoned when somebody asks for totals or writes: until then it costs next to nothing.
@@ -108,41 +108,41 @@ class Journal:
         for bump in bumps:
             _check(bump)
         with self._arriving:
-            self._waiting += bumps
+            for bump in bumps:
+                self._waiting.setdefault(bump.note_id, []).append(bump)
 
     def _settle(self) -> None:
         with self._arriving:
-            bumps, self._waiting = self._waiting, []
-            together: dict[tuple[str, float], Bump] = {}
-            for bump in bumps:  # a floor of later does not count for those before
-                known = together.get((bump.note_id, bump.floor))
-                together[bump.note_id, bump.floor] = bump if known is None else _together(known, bump)
-            for bump in together.values():
-                before = self._totals.get(bump.note_id, NOTHING)
-                if self._bumped(bump) != raised(before, bump.amount, bump.when, bump.floor):
-                    self._unsaid.add(bump.note_id)
+            for note_id, bumps in self._waiting.items():
+                said = self._raised(note_id)
+                for bump in bumps:
+                    self._count(bump)
+                if self._totals[note_id] != said:
+                    self._unsaid.add(note_id)
+            self._waiting = {}
 
-    def _bumped(self, bump: Bump) -> Total:
+    def _raised(self, note_id: str) -> Total:
+        """The last total that was reckoned, and what waits on top of it."""
+        total = self._totals.get(note_id, NOTHING)
+        for bump in self._waiting.get(note_id, ()):
+            total = raised(total, bump.amount, bump.when, bump.floor)
+        return total
+
+    def _count(self, bump: Bump) -> None:
         note_id, amount, when, floor = bump
         others = self._others_of(note_id)
         own = self._own.get(note_id)
         if own is None:
             least = min((tally.b for tally in others), default=max(0.0, floor))
             own = Tally(b=least, more=not self._is_read)
-        self._own[note_id], total = counted(own, others, amount, when, floor)
+        self._own[note_id], self._totals[note_id] = counted(own, others, amount, when, floor)
         self._pending.add(note_id)
         self._in_memory_only = True
-        self._totals[note_id] = total
-        return total
 
     def total(self, note_id: str) -> Total:
         """What the journals say of one note. Waits for no disk."""
         with self._arriving:
-            total = self._totals.get(note_id, NOTHING)
-            for bump in self._waiting:
-                if bump.note_id == note_id:
-                    total = raised(total, bump.amount, bump.when, bump.floor)
-            return total
+            return self._raised(note_id)
 
     def totals(self) -> Mapping[str, Total]:
         """What the journals say of every note that one of them counts; a copy."""
@@ -379,12 +379,6 @@ def _check(bump: Bump) -> None:
     _, amount, _, floor = bump
     if not (0 <= amount < math.inf and -math.inf < floor < math.inf):
         raise ValueError(f"an activation is a finite number from 0, not {amount!r} over {floor!r}")
-
-
-def _together(first: Bump, second: Bump) -> Bump:
-    """Two bumps of one note as one."""
-    used = [when for when in (first.when, second.when) if when is not None]
-    return Bump(first.note_id, first.amount + second.amount, max(used, default=None), second.floor)
 
 
 def _stamp(place: Path) -> tuple[int, int, int]:
